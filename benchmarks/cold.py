@@ -1,0 +1,120 @@
+"""Part 2: the whole command on files, against ir_measures: wall time and peak memory of a new process."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from evidentia.synth import SyntheticRun, write_run, write_trec
+from measuring import Figure, WrongNumbers, show
+from peers import MEASURES
+
+LAUNCHER = Path(__file__).with_name("launch.py")
+ALLOWED = 1e-9  # both print means; ir_measures is asked for ten digits
+PEER = "ir_measures, TREC files"
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What a command took, from start to exit."""
+
+    seconds: float
+    cpu_seconds: float
+    peak_mib: float
+
+
+def cold_command(run: SyntheticRun, *, starts: int) -> list[Figure]:
+    """Start every command several times, in turns, and compare the smallest of what they took."""
+    spent: dict[str, list[Spent]] = {what: [] for what in (PEER, *_commands())}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_run(run, folder)
+        write_trec(run, folder)
+        for start in range(starts):
+            spent[PEER].append(started(_peer_command(), folder, "peer.tsv"))
+            for number, (what, command) in enumerate(_commands().items()):
+                out = f"out-{number}-{start}"
+                spent[what].append(started((*command, "-q", "--resamples", "0", "-o", out), folder, "printed.txt"))
+                check_means(folder / "peer.tsv", folder / out / "summary.json", queries=run.per_query.height)
+    smallest = {what: _least(each) for what, each in spent.items()}
+    figures = _figures(smallest)
+    _show(smallest, figures, starts)
+    return figures
+
+
+def _commands() -> dict[str, tuple[str, ...]]:
+    names = ",".join(named.over_all for named in MEASURES)
+    return {
+        "evidentia, CSV, contract profile": ("evidentia", "evaluate", "per_query.csv"),
+        "evidentia, CSV, same measures": ("evidentia", "evaluate", "per_query.csv", "--measures", names),
+        "evidentia, TREC files, same measures": (
+            *("evidentia", "evaluate", "--qrels", "qrels.txt", "--run", "run.txt"),
+            *("--measures", names),
+        ),
+    }
+
+
+def _peer_command() -> tuple[str, ...]:
+    return ("ir_measures", "qrels.txt", "run.txt", *(named.ir for named in MEASURES), "-p", "10")
+
+
+def started(command: Sequence[str], folder: Path, output: str) -> Spent:
+    """Run a command of this environment in a folder as a new process; what it prints goes to a file there."""
+    program = Path(sysconfig.get_path("scripts")) / command[0]
+    words = [sys.executable, "-I", "-S", str(LAUNCHER), output, str(program), *command[1:]]
+    told = subprocess.run(words, cwd=folder, stdout=subprocess.PIPE, text=True, check=True)
+    answer = json.loads(told.stdout)
+    if answer.pop("exit_code") != 0:
+        raise SystemExit(f"{command[0]} failed; its message is above.")
+    return Spent(**answer)
+
+
+def check_means(peer: Path, summary: Path, *, queries: int) -> None:
+    """Refuse if the means differ; where ours is over the queries with evidence, the others would add only zeros."""
+    theirs = {name: float(value) for name, value in (line.split() for line in peer.read_text().splitlines())}
+    ours = json.loads(summary.read_text(encoding="utf-8"))["measures"]
+    for named in MEASURES:
+        found = ours[named.over_all if named.over_all in ours else named.ours]
+        mean = found["value"] * found["n"] / queries
+        if not abs(mean - theirs[named.ir]) <= ALLOWED:
+            raise WrongNumbers(f"{named.ours}: evidentia says {mean:.10f}, ir_measures {theirs[named.ir]:.10f}")
+
+
+def _least(spent: Sequence[Spent]) -> Spent:
+    return Spent(
+        min(one.seconds for one in spent), min(one.cpu_seconds for one in spent), min(one.peak_mib for one in spent)
+    )
+
+
+def _figures(spent: dict[str, Spent]) -> list[Figure]:
+    peer = spent[PEER]
+    figures = []
+    for what, mine in spent.items():
+        if what == PEER:
+            continue
+        floor = 1.0 if "CSV" in what else None
+        figures += [
+            Figure("cold command", f"{what}: time", "s", mine.seconds, peer.seconds, floor=floor),
+            Figure("cold command", f"{what}: memory", "MiB", mine.peak_mib, peer.peak_mib, floor=floor),
+        ]
+    return figures
+
+
+def _show(spent: dict[str, Spent], figures: Sequence[Figure], starts: int) -> None:
+    show(
+        f"2. The cold command: smallest of {starts} starts",
+        ("", "wall s", "CPU s", "peak MiB", ""),
+        [(what, f"{s.seconds:.2f}", f"{s.cpu_seconds:.2f}", f"{s.peak_mib:.0f}", "") for what, s in spent.items()],
+    )
+    show(
+        "   ir_measures over evidentia",
+        ("", "ratio", "target"),
+        [(figure.what, f"{figure.ratio:.2f}", figure.verdict) for figure in figures],
+        "printed means agree; the contract profile computes and writes everything that the run allows",
+    )

@@ -1,0 +1,66 @@
+"""Evidentia evaluates and verifies systems that find evidence in text, say when there is none, and know how sure they are.
+
+>>> import evidentia
+>>> evidentia.resolve_name("ndcg_cut_10")
+'nDCG@10'
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from evidentia import arrays
+    from evidentia.errors import EvidentiaError, InputError, OutputError, UnknownNameError
+    from evidentia.results import Estimate, Evaluation
+    from evidentia.tables import Run, load_card, read_run, read_trec, validate_run
+    from evidentia.workflow import evaluate
+
+__version__ = "0.1.0"
+_HOME = {
+    "EvidentiaError": "errors",
+    "InputError": "errors",
+    "OutputError": "errors",
+    "UnknownNameError": "errors",
+    "Estimate": "results",
+    "Evaluation": "results",
+    "Run": "tables",
+    "load_card": "tables",
+    "read_run": "tables",
+    "read_trec": "tables",
+    "validate_run": "tables",
+    "evaluate": "workflow",
+}
+__all__ = [
+    "Estimate",
+    "Evaluation",
+    "EvidentiaError",
+    "InputError",
+    "OutputError",
+    "Run",
+    "UnknownNameError",
+    "arrays",
+    "evaluate",
+    "load_card",
+    "read_run",
+    "read_trec",
+    "resolve_name",
+    "validate_run",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load names when they are first used, so that importing the package, and the command's help, stay fast."""
+    if name == "arrays":
+        return importlib.import_module("evidentia.arrays")
+    if name not in _HOME:
+        raise AttributeError(f"module 'evidentia' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"evidentia.{_HOME[name]}"), name)
+
+
+def resolve_name(name: str, profile: str = "contract") -> str:
+    """A measure's name as the profile prints it, also from what other tools call it."""
+    from evidentia.measures import canonical, profile_named
+
+    return canonical(name, profile_named(profile))

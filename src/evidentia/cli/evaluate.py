@@ -1,0 +1,119 @@
+"""`evidentia evaluate`: every number of a profile for a run on disk."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evidentia.cli import options
+from evidentia.cli.source import read_source
+
+
+def evaluate(
+    run: Annotated[Path | None, typer.Argument(help="The run: CSV, Parquet or JSONL, also gzipped.")] = None,
+    candidates: options.CandidatesFile = None,
+    mapping: options.Mapped = None,
+    profile: options.ProfileName = "contract",
+    dual: Annotated[
+        bool, typer.Option("--dual", help="Ranking measures over all queries beside the positives.")
+    ] = False,
+    measures: Annotated[
+        list[str] | None, typer.Option("--measures", metavar="NAMES", help="Only these, for example AUROC,nDCG@10.")
+    ] = None,
+    by: options.By = None,
+    card: options.Card = None,
+    k: Annotated[
+        list[str] | None, typer.Option("--k", metavar="LIST", help="Depths of ranking measures: 1,5,10.")
+    ] = None,
+    qrels: options.Qrels = None,
+    trec_run: options.TrecRun = None,
+    ties: options.Ties = "input",
+    delimiter: options.Delimiter = ",",
+    resamples: Annotated[int, typer.Option("--resamples", help="Bootstrap resamples; only 0 for now.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of everything random.")] = 7,
+    no_report: Annotated[bool, typer.Option("--no-report", help="Write numbers and tables only.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace OUT if it is an earlier result.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print only the summary, as JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="OUT", help="Folder for the result.")] = None,
+) -> None:
+    """Evaluate a run: every measure, under a named definition, with folds and groups.
+
+    Exit codes: 0 done, 1 a check failed (everything is written and marked), 2 bad input.
+    """
+    from evidentia import workflow
+
+    if out is not None:
+        workflow.may_write(out, force=force)
+    source = read_source(
+        run,
+        candidates=candidates,
+        mapping=mapping,
+        delimiter=delimiter,
+        card=card,
+        by=by,
+        qrels=qrels,
+        trec_run=trec_run,
+        ties=ties,
+    )
+    evaluation = workflow.evaluate(
+        source,
+        profile=profile,
+        measures=options.listed(measures) or None,
+        by=options.listed(by),
+        k=options.depths(k),
+        dual=dual,
+        seed=seed,
+        resamples=resamples,
+        command=command_line(sys.argv[1:]),
+    )
+    if out is not None:
+        evaluation.save(out, force=force)
+    show(evaluation, out, as_json=as_json, quiet=quiet, named=bool(measures))
+    if not evaluation.passed:
+        raise typer.Exit(1)
+
+
+def show(evaluation: object, out: Path | None, *, as_json: bool, quiet: bool, named: bool = False) -> None:
+    """Print the result for a person, or as JSON for a program."""
+    from evidentia.report.console import print_summary
+    from evidentia.results import Evaluation, dumps_by_line
+
+    assert isinstance(evaluation, Evaluation)
+    if as_json:
+        sys.stdout.write(dumps_by_line(evaluation.to_dict(), ("measures",)))
+    elif not quiet:
+        print_summary(evaluation, out, everything=named)
+
+
+def command_line(arguments: list[str]) -> str:
+    """The command as it was given, with file names only and OUT for the folder: no path of a machine.
+
+    >>> command_line(["evaluate", "run.csv", "-o", "/tmp/x", "--by", "w/m"])
+    'evidentia evaluate run.csv -o OUT --by w/m'
+    """
+    words: list[str] = []
+    for before, argument in zip(["", *arguments], arguments, strict=False):
+        if before in {"-o", "--out"}:
+            words.append("OUT")
+        elif argument.startswith("--out="):
+            words.append("--out=OUT")
+        elif argument.startswith("-o") and not argument.startswith("--") and argument != "-o":
+            words.append("-oOUT")
+        else:
+            option, equals, value = argument.partition("=")
+            attached = argument.startswith("--") and equals
+            words.append(f"{option}={_file_name(value)}" if attached else _file_name(argument))
+    return " ".join(["evidentia", *(shlex.quote(word) for word in words)])
+
+
+def _file_name(word: str) -> str:
+    """The name of what exists; anything else is not a path."""
+    try:
+        return Path(word).name if word and Path(word).exists() else word
+    except OSError:  # too long to be a path
+        return word

@@ -1,0 +1,43 @@
+"""`evidentia explain`: what a measure means, how its definitions differ, and what each gives on a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evidentia.cli import options
+from evidentia.cli.source import read_source
+
+
+def explain(
+    name: Annotated[str, typer.Argument(help="A measure, for example MAP@10, ndcg_cut_10 or TPR@FPR=5%.")],
+    run: Annotated[Path | None, typer.Argument(help="A run, to see each definition's value on it.")] = None,
+    profile: options.ProfileName = "contract",
+    candidates: options.CandidatesFile = None,
+    mapping: options.Mapped = None,
+    qrels: options.Qrels = None,
+    trec_run: options.TrecRun = None,
+    ties: options.Ties = "input",
+    delimiter: options.Delimiter = ",",
+) -> None:
+    """Explain a measure in words and formula and, given a run, show numerator, denominator and value of each definition."""
+    from evidentia.evaluation.explain import explain_name
+    from evidentia.measures import profile_named, resolve
+    from evidentia.report.console import print_explanation
+
+    chosen = profile_named(profile)
+    resolve(name, chosen)  # a wrong name should not cost the reading of a large run
+    source = None
+    if run is not None or qrels is not None or trec_run is not None:
+        source = read_source(
+            run,
+            candidates=candidates,
+            mapping=mapping,
+            delimiter=delimiter,
+            qrels=qrels,
+            trec_run=trec_run,
+            ties=ties,
+        )
+    print_explanation(explain_name(name, chosen, source))

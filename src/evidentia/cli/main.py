@@ -1,0 +1,58 @@
+"""The `evidentia` command. Heavy parts are loaded by the command that needs them, so that help answers at once."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from typing import Annotated
+
+import typer
+
+import evidentia
+from evidentia.cli import demo, evaluate, explain, measures, synth, validate
+from evidentia.errors import EvidentiaError
+
+app = typer.Typer(
+    name="evidentia",
+    help="Evaluate and verify systems that find evidence in text, say when there is none, and know how sure they are.\n\n"
+    "Research software, not a medical device.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (evaluate.evaluate, validate.validate, measures.measures, explain.explain, synth.synth, demo.demo):
+    app.command()(command)
+
+
+def _version(value: bool) -> None:
+    if value:
+        typer.echo(f"evidentia {evidentia.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    """Every command has its own --help."""
+
+
+def main() -> None:
+    """Run the command: 0 done, 1 a check failed, 2 bad input or usage (a message, no traceback, nothing written)."""
+    if hasattr(
+        signal, "SIGPIPE"
+    ):  # when the reader of our output goes away, as `| head` does, stop like other commands
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    try:
+        app()
+    except EvidentiaError as error:
+        for line in str(error).splitlines():
+            print(f"evidentia: {line}", file=sys.stderr)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,44 @@
+"""`evidentia measures`: what can be measured."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from evidentia.cli import options
+
+
+def measures(
+    profile: options.ProfileName = "contract",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the measure reference, as Markdown.")] = False,
+    names: Annotated[
+        bool, typer.Option("--names", help="Print the names that the profile reports, one a line.")
+    ] = False,
+) -> None:
+    """List every measure: how its name is written, what it says, and which way is better."""
+    from evidentia.measures import MEASURES, profile_named, resolve
+    from evidentia.measures.registry import pattern
+
+    chosen = profile_named(profile)
+    if names:
+        found = dict.fromkeys(resolve(name, chosen).definition.name(chosen) for name in chosen.names())
+        print("\n".join(found))
+        return
+    if markdown:
+        from evidentia.report.reference import measure_reference
+
+        print(measure_reference(), end="")
+        return
+    if as_json:
+        rows = [
+            {"name": pattern(m), "family": m.family, "label": m.label, "direction": m.direction, "meaning": m.meaning}
+            for m in MEASURES
+        ]
+        print(json.dumps(rows, indent=1))
+        return
+    from evidentia.report.console import print_measures
+
+    print_measures(MEASURES)

@@ -1,0 +1,72 @@
+"""Options that several commands share, and how lists are written: repeated, or separated by commas."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evidentia.errors import InputError, shown
+
+_OUTSIDE_BRACKETS = re.compile(r",(?![^(\[]*[)\]])")
+
+Mapped = Annotated[
+    list[str] | None,
+    typer.Option("--map", metavar="NAME=COLUMN", help="Read NAME from the file's COLUMN. Repeatable."),
+]
+CandidatesFile = Annotated[
+    Path | None, typer.Option("--candidates", metavar="FILE", help="Table of scored candidates of every query.")
+]
+Delimiter = Annotated[str, typer.Option("--delimiter", help="What separates the cells of a CSV file.")]
+Card = Annotated[
+    str | None, typer.Option("--card", metavar="CARD", help="Dataset card: a TOML file, or the name redsm5.")
+]
+Qrels = Annotated[Path | None, typer.Option("--qrels", metavar="FILE", help="TREC qrels, together with --run.")]
+TrecRun = Annotated[Path | None, typer.Option("--run", metavar="FILE", help="TREC run, together with --qrels.")]
+Ties = Annotated[
+    str, typer.Option("--ties", help="Equal scores in a TREC run: 'input' keeps their order, 'trec' does as trec_eval.")
+]
+By = Annotated[
+    list[str] | None, typer.Option("--by", metavar="COLUMN", help="Also report every measure per value of this column.")
+]
+ProfileName = Annotated[
+    str, typer.Option("--profile", help="Which definitions names stand for: contract, e2e, paper or audit.")
+]
+
+
+def listed(values: list[str] | None) -> tuple[str, ...]:
+    """The members of a list option; commas inside brackets belong to a member.
+
+    >>> listed(["AUROC,F1(avg=post,empty=1)", "MRR"])
+    ('AUROC', 'F1(avg=post,empty=1)', 'MRR')
+    """
+    parts = (part.strip() for value in values or () for part in _OUTSIDE_BRACKETS.split(value))
+    return tuple(part for part in parts if part)
+
+
+def mapping_of(values: list[str] | None) -> dict[str, str]:
+    """The column mapping that --map options give.
+
+    >>> mapping_of(["gold_sent_uids=gold_ids"])
+    {'gold_sent_uids': 'gold_ids'}
+    """
+    mapping: dict[str, str] = {}
+    for value in listed(values):
+        name, equals, column = (part.strip() for part in value.partition("="))
+        if not equals or not name or not column:
+            raise InputError(f"--map {shown(value)} is not NAME=COLUMN, for example ranked_sent_uids=reranked_topk.")
+        if name in mapping:
+            raise InputError(f"--map names {shown(name)} twice. Each name can come from one column only.")
+        mapping[name] = column
+    return mapping
+
+
+def depths(values: list[str] | None) -> tuple[str, ...] | None:
+    """The K list: whole numbers above 0, or ALL."""
+    ks = listed(values)
+    wrong = [k for k in ks if k.upper() != "ALL" and not (k.isdecimal() and int(k) > 0)]
+    if wrong:
+        raise InputError(f"--k {shown(wrong[0])} is not a whole number above 0 or ALL.")
+    return tuple(k.upper() for k in ks) or None

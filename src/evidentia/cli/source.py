@@ -1,0 +1,85 @@
+"""Reading what a command was pointed at: a run table, or TREC files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from evidentia.cli.options import listed, mapping_of
+from evidentia.errors import InputError, Problem
+
+if TYPE_CHECKING:
+    from evidentia.tables import Run
+
+
+def read_source(
+    run: Path | None,
+    *,
+    candidates: Path | None = None,
+    mapping: list[str] | None = None,
+    delimiter: str = ",",
+    card: str | None = None,
+    by: list[str] | None = None,
+    qrels: Path | None = None,
+    trec_run: Path | None = None,
+    ties: str = "input",
+) -> Run:
+    """The run that the arguments name; an error says which combination is meant."""
+    from evidentia.tables import load_card, read_run, read_trec
+
+    _one_of(run, qrels, trec_run)
+    order = _ties(ties)
+    if run is None and (by or mapping or candidates or card):
+        raise InputError("--map, --by, --candidates and --card do not apply to TREC files.")
+    known = None if card is None else load_card(card)
+    if run is not None:
+        return read_run(
+            run,
+            candidates=candidates,
+            mapping=mapping_of(mapping),
+            delimiter=delimiter,
+            card=known,
+            by=listed(by),
+        )
+    assert qrels is not None
+    assert trec_run is not None
+    return read_trec(qrels, trec_run, ties=order)
+
+
+def problems_of(
+    run: Path | None,
+    *,
+    candidates: Path | None,
+    mapping: list[str] | None,
+    delimiter: str,
+    card: str | None,
+    qrels: Path | None,
+    trec_run: Path | None,
+) -> tuple[Problem, ...]:
+    """Everything that is wrong with the input."""
+    from evidentia.tables import load_card, validate_run, validate_trec
+
+    _one_of(run, qrels, trec_run)
+    if run is None and (mapping or candidates or card):
+        raise InputError("--map, --candidates and --card do not apply to TREC files.")
+    known = None if card is None else load_card(card)
+    if run is not None:
+        return validate_run(run, candidates=candidates, mapping=mapping_of(mapping), delimiter=delimiter, card=known)
+    assert qrels is not None
+    assert trec_run is not None
+    return validate_trec(qrels, trec_run)
+
+
+def _one_of(run: Path | None, qrels: Path | None, trec_run: Path | None) -> None:
+    if run is not None and (qrels is not None or trec_run is not None):
+        raise InputError("Give either a run table or --qrels with --run, not both.")
+    if run is None and (qrels is None or trec_run is None):
+        raise InputError("Give a run table, or --qrels FILE together with --run FILE.")
+
+
+def _ties(ties: str) -> Literal["input", "trec"]:
+    if ties == "input":
+        return "input"
+    if ties == "trec":
+        return "trec"
+    raise InputError("--ties must be 'input' (keep the file's order) or 'trec' (as trec_eval does).")

@@ -1,0 +1,63 @@
+"""One small hierarchy of errors; every message says what, where, how many, and what to do."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_ID = re.compile(r"[\w.:#@/+-]{1,64}", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong with an input: a stable code, and a sentence for the person who has to fix it."""
+
+    code: str
+    message: str
+
+
+class EvidentiaError(Exception):
+    """Base of every error that Evidentia raises on purpose."""
+
+
+class InputError(EvidentiaError):
+    """The input cannot be read as what it claims to be. Holds every problem that was found, not only the first."""
+
+    def __init__(self, *problems: Problem | str) -> None:
+        self.problems = tuple(p if isinstance(p, Problem) else Problem("INPUT", p) for p in problems)
+        super().__init__("\n".join(problem.message for problem in self.problems))
+
+
+class UnknownNameError(InputError):
+    """A measure, parameter, profile or column name that does not exist; the message lists what does."""
+
+
+class OutputError(EvidentiaError):
+    """The result cannot be written where it was asked for; nothing was changed."""
+
+
+def shown(value: object) -> str:
+    """Print a value from a user's file only when it is a number or a short id.
+
+    A mis-mapped column may hold a post's text, and text must not reach a message or a log.
+
+    >>> shown(1.5), shown("s_12_3")
+    ('1.5', "'s_12_3'")
+    >>> shown("I have not slept in days")
+    '<24 characters, not shown>'
+    """
+    if value is None or isinstance(value, bool | int | float):
+        return repr(value)
+    text = str(value)
+    if _ID.fullmatch(text):
+        return repr(text)
+    return f"<{len(text)} characters, not shown>"
+
+
+def counted(count: int, one: str, many: str | None = None) -> str:
+    """Say how many there are of something.
+
+    >>> counted(1, "row"), counted(1234, "row"), counted(2, "query", "queries")
+    ('1 row', '1,234 rows', '2 queries')
+    """
+    return f"{count:,} {one if count == 1 else many or one + 's'}"

@@ -1,0 +1,244 @@
+"""Compute definitions over groupings: statistics add up block by block, sweeps sort once per group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evidentia.evaluation.groups import Grouping, grouping_by
+from evidentia.measures.core import Additive, Args, Fit, Macro, Outcome, Population, Statistic, Sweep
+from evidentia.measures.registry import Definition
+from evidentia.stats.counting import add_up
+from evidentia.stats.exact import ExactSums
+from evidentia.stats.sweeps import Counts, sweep_counts
+from evidentia.tables.queries import Bools, Floats, Ints, Queries
+
+BLOCK = 1 << 15  # queries handled at once
+
+Want = tuple[Definition, Grouping]
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """A definition's values in every group of a grouping."""
+
+    outcome: Outcome
+    n: Ints
+    clusters: Ints
+    details: tuple[dict[str, object], ...]
+    used: Ints | None = None  # for a mean over criteria: how many were defined
+    of: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class PerQuery:
+    """The values behind a mean: one per query of the run, and which of them count."""
+
+    values: Floats
+    counted: Bools
+
+
+@dataclass
+class Computation:
+    """Everything that was computed, shared between the definitions that agree on a part of it."""
+
+    queries: Queries
+    weights: Floats | None = None  # how often each post counts
+    sums: dict[tuple[object, ...], Floats] = field(default_factory=dict)
+    rows: dict[tuple[object, ...], PerQuery] = field(default_factory=dict)
+    _sweeps: dict[tuple[object, ...], tuple[Counts, ...]] = field(default_factory=dict)
+    _sizes: dict[tuple[object, ...], tuple[Ints, Ints]] = field(default_factory=dict)
+
+    def cell(self, definition: Definition, grouping: Grouping) -> Cell:
+        """The values of one definition; its sums must have been prepared by ``compute``."""
+        kind = definition.kind
+        if isinstance(kind, Macro):
+            return self._macro(definition, kind, grouping)
+        n, clusters = self._size(definition, grouping)
+        if isinstance(kind, Additive):
+            sums = self.sums[_key(kind.statistic, definition.args, grouping)]
+            outcome = kind.finish(sums, definition.args)
+            details = tuple({} if kind.details is None else kind.details(row, definition.args) for row in sums)
+            return Cell(outcome, n, clusters, details)
+        if isinstance(kind, Sweep):
+            outcome, details = self._swept(kind, definition.args, grouping)
+            return Cell(outcome, n, clusters, details)
+        return Cell(self._fitted(kind, grouping), n, clusters, ({},) * len(grouping))
+
+    def per_query(self, definition: Definition) -> PerQuery | None:
+        """The values behind a mean, where the definition is one."""
+        kind = definition.kind
+        if not isinstance(kind, Additive) or kind.per_query is None:
+            return None
+        return self.rows[kind.statistic.key(definition.args)]
+
+    def fraction(self, definition: Definition, grouping: Grouping, index: int) -> tuple[float, float] | None:
+        """Numerator and denominator in one group, where the definition is one over the other."""
+        kind, args = definition.kind, definition.args
+        if not isinstance(kind, Additive | Sweep) or kind.fraction is None:
+            return None
+        if isinstance(kind, Additive):
+            top, bottom = kind.fraction(self.sums[_key(kind.statistic, args, grouping)][index], args)
+        else:
+            counts = self._counts(kind, args, grouping)[index]
+            top, bottom = kind.fraction(counts.tp, counts.fp, args)
+        return float(top), float(bottom)
+
+    def _size(self, definition: Definition, grouping: Grouping) -> tuple[Ints, Ints]:
+        population, args = definition.population, definition.args
+        key = (population.words, args.get("t"), args.cut if args.get("t") is None else None, grouping.columns)
+        if key not in self._sizes:
+            self._sizes[key] = population_size(self.queries, population, args, grouping)
+        return self._sizes[key]
+
+    def _swept(self, kind: Sweep, args: Args, grouping: Grouping) -> tuple[Outcome, tuple[dict[str, object], ...]]:
+        counts = self._counts(kind, args, grouping)
+        outcomes = [kind.finish(c.tp, c.fp, args) for c in counts]
+        details = tuple({} if kind.details is None else kind.details(c.tp, c.fp, c.scores, args) for c in counts)
+        values = np.array([float(o.values) for o in outcomes])
+        return Outcome(values, np.array([int(o.flaws) for o in outcomes], np.int8)), details
+
+    def _counts(self, kind: Sweep, args: Args, grouping: Grouping) -> tuple[Counts, ...]:
+        key = (kind.units, *(args.get(use) for use in kind.uses), grouping.columns)
+        if key not in self._sweeps:
+            units = kind.units(self.queries, args)
+            weights = None if self.weights is None else self.weights[self.queries.post[units.rows]]
+            codes = None if grouping.codes is None else grouping.codes[units.rows]
+            self._sweeps[key] = sweep_counts(units.scores, units.labels, weights, codes, len(grouping))
+        return self._sweeps[key]
+
+    def _fitted(self, kind: Fit, grouping: Grouping) -> Outcome:
+        assert self.queries.prob is not None
+        weights = np.ones(len(self.queries)) if self.weights is None else self.weights[self.queries.post]
+        solved = []
+        for code in range(len(grouping)):
+            rows = slice(None) if grouping.codes is None else grouping.codes == code
+            solved.append(kind.solve(self.queries.prob[rows], self.queries.label[rows], weights[rows]))
+        return Outcome(np.array([value for value, _ in solved]), np.array([flaw for _, flaw in solved], np.int8))
+
+    def _macro(self, definition: Definition, kind: Macro, grouping: Grouping) -> Cell:
+        base, criteria = macro_parts(self.queries, definition, kind)
+        crossed = self.cell(base, grouping.crossed(criteria))
+        shape = (len(grouping), len(criteria))
+        values, defined = crossed.outcome.values.reshape(shape), crossed.outcome.flaws.reshape(shape) == 0
+        shares = defined.astype(float)
+        if kind.weighted:
+            shares = shares * self._positives(grouping.crossed(criteria)).reshape(shape)
+        total = shares.sum(axis=1)
+        means = np.divide((values * shares).sum(axis=1), total, out=np.zeros(len(total)), where=total > 0)
+        n, clusters = self._size(definition, grouping)
+        outcome = Outcome(means, (total == 0).astype(np.int8))
+        return Cell(outcome, n, clusters, ({},) * len(grouping), used=defined.sum(axis=1), of=len(criteria))
+
+    def _positives(self, grouping: Grouping) -> Floats:
+        weights = self.queries.label.astype(float)
+        if self.weights is not None:
+            weights = weights * self.weights[self.queries.post]
+        assert grouping.codes is not None
+        return add_up(grouping.codes, weights, len(grouping))
+
+
+def compute(
+    queries: Queries, wants: Iterable[Want], *, weights: Floats | None = None, block: int = BLOCK
+) -> Computation:
+    """Add up, block by block, what the wanted definitions need; the result answers ``cell`` for each of them."""
+    computation = Computation(queries, weights)
+    jobs = _jobs(queries, wants)
+    totals = {
+        (key, grouping.columns): ExactSums(len(grouping), statistic.bound)
+        for key, (statistic, _, groupings, _) in jobs.items()
+        for grouping in groupings
+    }
+    kept: dict[tuple[object, ...], list[Floats]] = {key: [] for key, job in jobs.items() if job[3]}
+    at = 0
+    for piece in queries.blocks(block):
+        rows = slice(at, at + len(piece))
+        for key, (statistic, args, groupings, _) in jobs.items():
+            columns = statistic.columns(piece, args)
+            for grouping in groupings:
+                codes = None if grouping.codes is None else grouping.codes[rows]
+                _add(totals[key, grouping.columns], Added(statistic, args, columns), piece, codes, weights)
+            if key in kept:
+                kept[key].append(columns)
+        at = rows.stop
+    computation.sums = {(*key, columns): sums.total() for (key, columns), sums in totals.items()}
+    for key, parts in kept.items():
+        whole = np.concatenate(parts)
+        computation.rows[key] = PerQuery(whole[:, 0], whole[:, 1] > 0)
+    return computation
+
+
+Job = tuple[Statistic, Args, list[Grouping], bool]
+
+
+def _jobs(queries: Queries, wants: Iterable[Want]) -> dict[tuple[object, ...], Job]:
+    """The distinct statistics, the groupings that each is needed for, and whether its rows are kept."""
+    jobs: dict[tuple[object, ...], Job] = {}
+    for wanted, wanted_grouping in wants:
+        definition, grouping, kind = wanted, wanted_grouping, wanted.kind
+        if isinstance(kind, Macro):
+            definition, criteria = macro_parts(queries, wanted, kind)
+            grouping, kind = grouping.crossed(criteria), definition.kind
+        if not isinstance(kind, Additive):
+            continue
+        key = kind.statistic.key(definition.args)
+        job = jobs.setdefault(key, (kind.statistic, definition.args, [], kind.per_query is not None))
+        if all(known.columns != grouping.columns for known in job[2]):
+            job[2].append(grouping)
+    return jobs
+
+
+def macro_parts(queries: Queries, definition: Definition, kind: Macro) -> tuple[Definition, Grouping]:
+    """The definition that a mean over criteria averages, and the grouping by criterion."""
+    criteria = grouping_by(queries, "criterion")
+    assert criteria is not None
+    return definition.with_params(**kind.of), criteria
+
+
+@dataclass(frozen=True, eq=False)
+class Added:
+    """A statistic's columns on one block."""
+
+    statistic: Statistic
+    args: Args
+    columns: Floats
+
+
+def _add(sums: ExactSums, added: Added, piece: Queries, codes: Ints | None, weights: Floats | None) -> None:
+    if added.statistic.unit == "query":
+        sums.add(added.columns, codes, None if weights is None else weights[piece.post])
+        return
+    posts, first, at = np.unique(piece.post, return_index=True, return_inverse=True)
+    by_post = None if weights is None else weights[posts]
+    if codes is None or np.array_equal(codes[first][at], codes):
+        sums.add(added.columns, None if codes is None else codes[first], by_post)
+        return
+    for code in np.unique(codes):  # a post falls into several groups: each sees only its own queries of that post
+        part = piece.take(np.flatnonzero(codes == code))
+        found = np.unique(part.post)
+        some = None if weights is None else weights[found]
+        sums.add(added.statistic.columns(part, added.args), np.full(len(found), code), some)
+
+
+def population_size(queries: Queries, population: Population, args: Args, grouping: Grouping) -> tuple[Ints, Ints]:
+    """How many units of the population each group holds, and from how many posts they come."""
+    mask = population.mask(queries, args)
+    rows = np.arange(len(queries)) if mask is None else np.flatnonzero(mask)
+    codes: NDArray[np.int64] = np.zeros(len(rows), np.int64) if grouping.codes is None else grouping.codes[rows]
+    seen = np.zeros((len(queries.post_ids), len(grouping)), bool)
+    seen[queries.post[rows], codes] = True
+    clusters = seen.sum(axis=0)
+    if population.unit == "post":
+        return clusters, clusters
+    if population.unit == "candidate":
+        assert queries.candidates is not None
+        sizes = np.diff(queries.candidates.offsets)[rows].astype(float)
+        return add_up(codes, sizes, len(grouping)).astype(np.int64), clusters
+    return np.bincount(codes, minlength=len(grouping)), clusters
+
+
+def _key(statistic: Statistic, args: Args, grouping: Grouping) -> tuple[object, ...]:
+    return (*statistic.key(args), grouping.columns)

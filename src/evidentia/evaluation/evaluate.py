@@ -1,0 +1,124 @@
+"""From a run to every number of a profile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
+
+import numpy as np
+
+from evidentia.errors import InputError
+from evidentia.evaluation.checks import result_checks
+from evidentia.evaluation.compute import Computation, compute
+from evidentia.evaluation.groups import OVERALL
+from evidentia.evaluation.narrate import Narrator, reason_of
+from evidentia.evaluation.needs import unmet
+from evidentia.evaluation.plan import Plan, Thresholds, plan_for, with_tuned_decisions
+from evidentia.measures import PROFILES, Definition, Profile, canonical, profile_named, resolve
+from evidentia.results import Estimate, Evaluation, NotComputed, OtherDefinition
+from evidentia.tables import Run
+from evidentia.tables.queries import Bools, Floats
+
+
+def evaluate_run(
+    run: Run,
+    *,
+    profile: str = "contract",
+    measures: Iterable[str] | None = None,
+    by: Sequence[str] = (),
+    k: Sequence[int | str] | None = None,
+    dual: bool = False,
+    seed: int = 7,
+    resamples: int = 0,
+) -> Evaluation:
+    """Compute every measure of a profile, or the named ones, over the whole run and over its groups."""
+    if resamples != 0:
+        raise InputError("Intervals are not there yet: --resamples must be 0 (point estimates and folds).")
+    chosen = profile_named(profile)
+    names = chosen.names(ks=None if k is None else tuple(str(depth) for depth in k), dual=dual)
+    requested = tuple(measures) if measures is not None else names
+    plan = plan_for(run, chosen, requested, by)
+    run, thresholds = with_tuned_decisions(run, plan)
+    computation = compute(run.queries, plan.wants)
+    estimates = Narrator(chosen, computation, thresholds).estimates(plan)
+    limits = {definition.expanded: definition.measure.bounds for definition, _ in plan.wants}
+    return Evaluation(
+        profile=chosen.name,
+        seed=seed,
+        resamples=resamples,
+        measures=MappingProxyType(estimates),
+        not_computed=_gaps(plan, chosen),
+        checks=result_checks(run, estimates, limits),
+        other_definitions=other_definitions(run, chosen, plan, estimates),
+        notes=run.notes,
+        dataset=_dataset(run),
+        thresholds=_threshold_records(thresholds),
+        per_query=_per_query(computation, plan, chosen),
+        resolve=partial(canonical, profile=chosen),
+    )
+
+
+def _gaps(plan: Plan, profile: Profile) -> tuple[NotComputed, ...]:
+    gathered: dict[tuple[str, str], list[str]] = {}
+    for definition, reason in plan.gaps:
+        gathered.setdefault((definition.measure.family, reason), []).append(definition.name(profile))
+    return tuple(NotComputed(family, reason, tuple(names)) for (family, reason), names in gathered.items())
+
+
+def other_definitions(
+    run: Run, profile: Profile, plan: Plan, estimates: Mapping[str, Estimate]
+) -> tuple[OtherDefinition, ...]:
+    """What the same names mean, and give, under the other profiles, wherever the value differs."""
+    asked: dict[tuple[str, Definition], list[str]] = {}
+    for definition in dict.fromkeys(d for d, g in plan.wants if not g.columns):
+        name = definition.name(profile)
+        for other in PROFILES.values():
+            meant = resolve(name, other).definition if other is not profile else definition
+            if meant != definition and unmet(meant, run) is None and meant.args.get("threshold") != "tuned":
+                asked.setdefault((name, meant), []).append(other.name)
+    computation = compute(run.queries, [(definition, OVERALL) for _, definition in asked])
+    found = []
+    for (name, definition), profiles in asked.items():
+        cell = computation.cell(definition, OVERALL)
+        value = float(cell.outcome.values[0])
+        if value != estimates[name].value:
+            reason = reason_of(definition, int(cell.outcome.flaws[0]))
+            found.append(OtherDefinition(name, tuple(profiles), definition.expanded, value, reason))
+    return tuple(found)
+
+
+def _dataset(run: Run) -> dict[str, object]:
+    queries = run.queries
+    return {
+        "card": None if run.card is None else run.card.name,
+        "queries": len(queries),
+        "positives": int(queries.label.sum()),
+        "posts": len(np.unique(queries.post)),
+        "criteria": len(queries.criterion_ids),
+        "folds": None if queries.fold is None else len(queries.fold.labels),
+        "left_out": dict(run.left_out),
+    }
+
+
+def _threshold_records(thresholds: Thresholds) -> tuple[dict[str, object], ...]:
+    return tuple(
+        {
+            "rule": "fpr_budget",
+            "target": cut,
+            "fold": fold,
+            "value": chosen.value,
+            "reason": chosen.reason,
+            "tune_tpr": chosen.tpr,
+            "tune_fpr": chosen.fpr,
+            "tuned_on_posts": list(chosen.posts),
+        }
+        for cut, folds in thresholds.items()
+        for fold, chosen in folds.items()
+    )
+
+
+def _per_query(computation: Computation, plan: Plan, profile: Profile) -> dict[str, tuple[Floats, Bools]]:
+    overall = dict.fromkeys(definition for definition, grouping in plan.wants if not grouping.columns)
+    behind = {definition.name(profile): computation.per_query(definition) for definition in overall}
+    return {name: (rows.values, rows.counted) for name, rows in behind.items() if rows is not None}

@@ -1,0 +1,192 @@
+"""The files of a result: written into a temporary folder that is renamed at the end, all or nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from evidentia.errors import OutputError
+from evidentia.results import Evaluation, dumps, dumps_by_line
+from evidentia.tables import Run
+
+MANIFEST_SCHEMA = "evidentia.manifest/1"
+CONTRACT_COLUMNS = (
+    *(
+        "post_id",
+        "criterion_id",
+        "fold",
+        "split",
+        "has_evidence",
+        "prob",
+        "detection_score",
+        "tau",
+        "tau_neg",
+        "tau_pos",
+    ),
+    *("state", "n_candidates", "gold_sent_uids", "ranked_sent_uids", "selected_sent_uids"),
+)
+CANDIDATE_COLUMNS = (
+    *("post_id", "criterion_id", "sent_uid", "score", "is_gold", "retriever_score", "reranker_score"),
+    *("graph_score", "node_prob", "fold", "split"),
+)
+FORMULA_START = r"^'*[=+\-@\t\r]"  # what a spreadsheet would run, also behind the quotes that keep it from doing so
+
+
+def write_folder(folder: Path, fill: Callable[[Path], None], *, force: bool) -> None:
+    """Let ``fill`` write into a temporary folder beside ``folder`` and move it into place; on failure nothing changes."""
+    may_write(folder, force=force)
+    folder = folder.absolute()
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    except OSError as error:
+        raise OutputError(
+            f"Cannot write beside {folder.name}: {error.strerror}. Choose another folder with -o."
+        ) from None
+    try:
+        fill(temporary)
+        temporary.chmod(0o777 & ~_umask())
+        _swap(temporary, folder)
+    except OSError as error:
+        raise OutputError(f"Writing {folder.name} failed: {error.strerror}. Nothing was changed.") from None
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def may_write(folder: Path, *, force: bool) -> None:
+    """Refuse a folder that may not be written or replaced, so that nobody waits for a result that has no place."""
+    name = folder.resolve().name
+    if folder.resolve() == Path.cwd():
+        raise OutputError(
+            "The result goes into a folder of its own, not into the one you stand in. Choose one with -o."
+        )
+    if not folder.exists() and not folder.is_symlink():
+        return
+    if not folder.is_dir():
+        raise OutputError(f"{name} exists and is not a folder. Choose another folder with -o.")
+    if not any(folder.iterdir()):
+        return
+    if not force:
+        raise OutputError(f"{name} exists. Choose another folder with -o, or replace it with --force.")
+    if not str(_manifest_of(folder).get("schema", "")).startswith("evidentia."):
+        raise OutputError(
+            f"{name} was not written by Evidentia (its manifest.json does not say so): --force leaves it alone."
+        )
+
+
+def _swap(temporary: Path, folder: Path) -> None:
+    if not folder.exists():
+        temporary.rename(folder)
+        return
+    old = Path(tempfile.mkdtemp(prefix=f".{folder.name}.old.", dir=folder.parent))
+    folder.rename(old / folder.name)
+    try:
+        temporary.rename(folder)
+    except OSError:
+        (old / folder.name).rename(folder)
+        raise
+    finally:
+        if folder.exists():
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def write_result(folder: Path, run: Run, evaluation: Evaluation, *, by: tuple[str, ...]) -> None:
+    """Write the numbers and everything that is needed to recompute them."""
+    summary = dumps_by_line(evaluation.to_dict(), ("measures", "not_computed", "other_definitions", "checks"))
+    (folder / "summary.json").write_text(summary, encoding="utf-8")
+    per_query_frame(run, evaluation, by).write_csv(folder / "per_query.csv")
+    if run.candidates is not None:
+        _known(run.candidates, CANDIDATE_COLUMNS).write_parquet(folder / "candidates.parquet")
+    if run.tune_frame is not None:
+        _known(run.tune_frame, CONTRACT_COLUMNS).write_parquet(folder / "tune.parquet")
+
+
+def per_query_frame(run: Run, evaluation: Evaluation, by: tuple[str, ...]) -> pl.DataFrame:
+    """The queries with what is needed to recompute every number, and their own values; uids joined, formulas defused.
+
+    Further columns of the user's file are left behind, because they may hold text; slices that were named stay.
+    """
+    wanted = dict.fromkeys((*CONTRACT_COLUMNS, *by))
+    frame = _known(run.frame, tuple(wanted))
+    frame = frame.with_columns(
+        pl.col(column).list.join("|") for column, kind in frame.schema.items() if kind == pl.List(pl.String)
+    )
+    frame = frame.with_columns(_defused(column) for column, kind in frame.schema.items() if kind == pl.String)
+    values = {
+        name: pl.Series(name, np.where(counted, values, np.nan), pl.Float64, nan_to_null=True)
+        for name, (values, counted) in evaluation.per_query.items()
+        if name not in frame.columns
+    }
+    return frame.with_columns(**values)
+
+
+def _known(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+    """What the contract names; further columns stay behind, because they may hold text."""
+    return frame.select(column for column in columns if column in frame.columns)
+
+
+def _defused(column: str) -> pl.Expr:
+    """Quote what a spreadsheet would take for a formula; one more quote each time, so that reading can undo it."""
+    cell = pl.col(column)
+    return pl.when(cell.str.contains(FORMULA_START)).then(pl.lit("'") + cell).otherwise(cell).alias(column)
+
+
+def write_manifest(
+    folder: Path, run: Run, evaluation: Evaluation, *, command: str | None, options: Mapping[str, Any]
+) -> None:
+    """Say what went in, how it was run, when, and what came out: the one file with a time stamp."""
+    manifest = {
+        "schema": MANIFEST_SCHEMA,
+        "evidentia": version("evidentia"),
+        "versions": {name: version(name) for name in ("numpy", "polars", "scipy")}
+        | {"python": platform.python_version()},
+        "command": command,
+        "options": dict(options),
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        "profile": evaluation.profile,
+        "seed": evaluation.seed,
+        "resamples": evaluation.resamples,
+        "inputs": [
+            {"role": source.role, "name": source.name, "sha256": source.sha256, "rows": source.rows}
+            for source in run.sources
+        ],
+        "thresholds": [dict(threshold) for threshold in evaluation.thresholds],
+        "files": {
+            str(path.relative_to(folder).as_posix()): hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in sorted(folder.rglob("*"))
+            if path.is_file()
+        },
+    }
+    (folder / "manifest.json").write_text(dumps(manifest), encoding="utf-8")
+
+
+def command_of(folder: Path) -> str | None:
+    """The command that wrote a result folder, or None if it is not one."""
+    command = _manifest_of(folder).get("command")
+    return command if isinstance(command, str) else None
+
+
+def _manifest_of(folder: Path) -> dict[str, Any]:
+    try:
+        content = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}

@@ -1,0 +1,142 @@
+"""Computed cells become estimates: values with their names, sizes, folds and reservations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from evidentia.evaluation.compute import Cell, Computation
+from evidentia.evaluation.groups import Grouping
+from evidentia.evaluation.plan import Plan, Thresholds
+from evidentia.measures import Definition, Profile
+from evidentia.measures.core import Args, Macro
+from evidentia.measures.names import group_suffix
+from evidentia.protocol import UNTUNABLE
+from evidentia.results import Distribution, Estimate
+from evidentia.stats.spread import fold_summary, grouped_distributions
+from evidentia.tables.queries import Ints
+
+
+@dataclass(frozen=True)
+class Narrator:
+    """Puts computed cells into estimates."""
+
+    profile: Profile
+    computation: Computation
+    thresholds: Thresholds
+
+    def estimates(self, plan: Plan) -> dict[str, Estimate]:
+        """Every number by its canonical name: overall ones first, then group by group, in the order of the plan."""
+        cells = {(d, g.columns): (d, g, self.computation.cell(d, g)) for d, g in plan.wants}
+        ordered = sorted(cells.values(), key=lambda part: bool(part[1].columns))
+        found: dict[str, Estimate] = {}
+        for definition, grouping, cell in ordered:
+            folds = cells.get((definition, ("fold",)))
+            shapes = self._shapes(definition, grouping)
+            totals = self._totals(definition.population.unit, grouping)
+            for index, group in enumerate(grouping.groups):
+                if not plan.reports(definition, grouping, group):
+                    continue
+                estimate = self._estimate(definition, grouping, cell, index)
+                left_out = _left_out(definition, int(totals[index]) - estimate.n)
+                estimate = replace(estimate, distribution=shapes[index], left_out=left_out)
+                if not grouping.columns and folds is not None:
+                    estimate = self._with_folds(estimate, folds[2])
+                found[estimate.name] = estimate
+        return found
+
+    def _shapes(self, definition: Definition, grouping: Grouping) -> list[Distribution | None]:
+        behind = self.computation.per_query(definition)
+        if behind is None:
+            return [None] * len(grouping)
+        counted = behind.counted
+        codes = np.zeros(len(counted), np.int64) if grouping.codes is None else grouping.codes
+        whole = definition.measure.base == "SelectedK"
+        shapes = grouped_distributions(behind.values[counted], codes[counted], len(grouping), whole_numbers=whole)
+        return [None if shape is None else Distribution(**shape) for shape in shapes]  # type: ignore[arg-type]
+
+    def _estimate(self, definition: Definition, grouping: Grouping, cell: Cell, index: int) -> Estimate:
+        measure, population = definition.measure, definition.population
+        group = grouping.groups[index]
+        flaw = int(cell.outcome.flaws[index])
+        warnings: tuple[str, ...] = ()
+        if cell.used is not None and cell.used[index] < cell.of:
+            warnings = (
+                f"{cell.of - int(cell.used[index])} of {cell.of} criteria are undefined and left out of the mean",
+            )
+        warnings += self._untunable(definition.args)
+        return Estimate(
+            name=definition.name(self.profile) + group_suffix(group),
+            value=float(cell.outcome.values[index]),
+            definition=definition.expanded,
+            family=measure.family,
+            label=measure.label,
+            n=int(cell.n[index]),
+            n_clusters=int(cell.clusters[index]),
+            population=population.words,
+            direction=measure.direction,
+            meaning=measure.meaning,
+            group=group,
+            degenerate=reason_of(definition, flaw),
+            warnings=warnings,
+            details={**cell.details[index], **self._threshold_details(definition.args)},
+        )
+
+    def _untunable(self, args: Args) -> tuple[str, ...]:
+        if args.get("threshold") != "tuned":
+            return ()
+        chosen = self.thresholds[str(args.cut)].items()
+        return tuple(
+            f"fold {fold} {t.reason}, so everything in it is rejected"
+            for fold, t in chosen
+            if t.reason is not None and t.reason.startswith(UNTUNABLE)
+        )
+
+    def _totals(self, unit: str, grouping: Grouping) -> Ints:
+        queries = self.computation.queries
+        codes = np.zeros(len(queries), np.int64) if grouping.codes is None else grouping.codes
+        if unit != "post":
+            return np.bincount(codes, minlength=len(grouping))
+        seen = np.zeros((len(queries.post_ids), len(grouping)), bool)
+        seen[queries.post, codes] = True
+        posts: Ints = seen.sum(axis=0)
+        return posts
+
+    def _threshold_details(self, args: Args) -> dict[str, object]:
+        if args.get("threshold") != "tuned":
+            return {}
+        chosen = self.thresholds[str(args.cut)]
+        return {
+            "budget_fpr": args.level,
+            "thresholds": {
+                fold: {"value": t.value, "reason": t.reason, "tune_tpr": t.tpr, "tune_fpr": t.fpr}
+                for fold, t in chosen.items()
+            },
+        }
+
+    def _with_folds(self, estimate: Estimate, cell: Cell) -> Estimate:
+        defined = cell.outcome.flaws == 0
+        summary = fold_summary(cell.outcome.values[defined], ddof=self.profile.ddof)
+        dropped = int(np.count_nonzero(~defined))
+        note = (f"{dropped} of {len(defined)} folds are undefined and left out of mean and std",) if dropped else ()
+        return replace(
+            estimate,
+            fold_mean=summary.mean,
+            fold_std=summary.std,
+            folds_used=summary.used,
+            warnings=(*estimate.warnings, *note),
+        )
+
+
+def _left_out(definition: Definition, count: int) -> dict[str, int]:
+    return {definition.population.left_out: count} if definition.population.left_out and count > 0 else {}
+
+
+def reason_of(definition: Definition, flaw: int) -> str | None:
+    """Why a value is a convention rather than a measurement; None if it is one."""
+    if flaw == 0:
+        return None
+    if isinstance(definition.kind, Macro):
+        return "undefined for every criterion"
+    return definition.measure.reasons[flaw - 1]

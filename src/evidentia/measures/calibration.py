@@ -1,0 +1,290 @@
+"""Calibration: do the probabilities mean what they say? And what would acting on them be worth?"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evidentia.measures.core import Args, Outcome, Parameter, Score, Statistic, ratio
+from evidentia.measures.family import Family
+from evidentia.measures.populations import ALL
+from evidentia.tables.queries import Bools, Floats, Ints, Queries
+
+family = Family("calibration")
+BINS = Parameter("bins", ("10",), "10", whole_number=True)
+EPSILON = 2.0**-52
+EMPTY = ("no queries",)
+VAN_CALSTER = "Van Calster et al., A calibration hierarchy for risk models, J Clin Epidemiol 74 (2016)"
+
+
+def bin_of(prob: Floats, bins: int) -> Ints:
+    """The largest i with i/bins <= prob, at most bins - 1; the edges are the doubles i/bins.
+
+    >>> bin_of(np.array([0.0, 0.3, 0.7, 1.0]), 10)
+    array([0, 3, 7, 9])
+    """
+    edges = np.arange(bins) / bins
+    return np.searchsorted(edges, prob, side="right") - 1
+
+
+def _binned(queries: Queries, args: Args) -> Floats:
+    assert queries.prob is not None
+    bins = int(args["bins"])
+    columns = np.zeros((len(queries), bins, 3))
+    columns[np.arange(len(queries)), bin_of(queries.prob, bins)] = np.column_stack(
+        [np.ones(len(queries)), queries.prob, queries.label]
+    )
+    return columns.reshape(len(queries), 3 * bins)
+
+
+RELIABILITY = Statistic("reliability", _binned, uses=("bins",), bound=1.0)
+
+
+def reliability_table(sums: Floats, args: Args) -> dict[str, object]:
+    """What stands behind the ECE: for every bin its range, size, mean probability and share with evidence."""
+    bins = sums.reshape(-1, 3)
+    rows = [
+        {
+            "low": i / len(bins),
+            "high": (i + 1) / len(bins),
+            "n": int(n),
+            "mean_prob": float(prob / n) if n else None,
+            "positive_share": float(positive / n) if n else None,
+        }
+        for i, (n, prob, positive) in enumerate(bins)
+    ]
+    return {"bins": rows}
+
+
+@family.ratio(
+    "ECE",
+    RELIABILITY,
+    parts=("sum over bins of n_b x gap", "queries"),
+    details=reliability_table,
+    label="Expected calibration error",
+    params=(BINS,),
+    population=ALL,
+    requires=("prob",),
+    direction="lower",
+    bounds=(0.0, 1.0),
+    reasons=EMPTY,
+    formula="sum over bins of (n_b / N) |mean prob in b - share with evidence in b|; bin b holds b/10 <= prob < (b+1)/10, "
+    "the last one also prob = 1",
+    meaning="How far the stated probabilities are from the observed frequencies, on average; 0 is perfect.",
+    reference="Naeini et al., Obtaining well calibrated probabilities using Bayesian binning, AAAI (2015)",
+    conventions={
+        "scikit-learn": "has no ECE; calibration_curve gives the bins",
+        "torchmetrics": "BinaryCalibrationError: bins open on the left, and prob = 1.0 falls into a bin of its own",
+    },
+)
+def ece(sums: Floats, args: Args) -> tuple[Floats, Floats]:
+    """Weighted mean gap between confidence and frequency; 0.0, marked, without queries."""
+    bins = sums.reshape(*sums.shape[:-1], -1, 3)
+    gaps = np.abs(bins[..., 1] - bins[..., 2]).sum(axis=-1)
+    return gaps, bins[..., 0].sum(axis=-1)
+
+
+@family.mean(
+    "Brier",
+    label="Brier score",
+    population=ALL,
+    requires=("prob",),
+    direction="lower",
+    bounds=(0.0, 1.0),
+    reasons=EMPTY,
+    formula="mean of (prob - label)^2",
+    meaning="Mean squared distance between the stated probability and what was true; always saying the base rate p "
+    "scores p(1 - p).",
+    reference="Brier, Verification of forecasts expressed in terms of probability, Monthly Weather Review 78 (1950)",
+    conventions={"scikit-learn": "brier_score_loss: the same"},
+)
+def brier(queries: Queries, args: Args) -> Floats:
+    """Squared error of each probability."""
+    assert queries.prob is not None
+    return (queries.prob - queries.label) ** 2
+
+
+@family.mean(
+    "LogLoss",
+    bound=64.0,
+    label="Logarithmic loss",
+    population=ALL,
+    requires=("prob",),
+    direction="lower",
+    bounds=(0.0, None),
+    reasons=EMPTY,
+    formula="mean of -log(probability given to what was true), probabilities clipped to [2^-52, 1 - 2^-52]",
+    meaning="Punishes confident mistakes most; one certain error costs as much as fifty coin tosses.",
+    reference="Good, Rational decisions, J Royal Stat Soc B 14 (1952)",
+    conventions={"scikit-learn": "log_loss: the same, with the same clipping"},
+)
+def log_loss(queries: Queries, args: Args) -> Floats:
+    """Surprise at each label under its probability."""
+    assert queries.prob is not None
+    prob = np.clip(queries.prob, EPSILON, 1 - EPSILON)
+    return -np.log(np.where(queries.label, prob, 1 - prob))
+
+
+def _benefit(queries: Queries, args: Args) -> Floats:
+    assert queries.prob is not None
+    yes = queries.prob >= args.level
+    return np.column_stack([yes & queries.label, yes & ~queries.label, np.ones(len(queries))]).astype(float)
+
+
+@family.sums(
+    "NetBenefit",
+    Statistic("net_benefit", _benefit, uses_cut=True),
+    label="Net benefit at a threshold probability",
+    cut="t",
+    population=ALL,
+    requires=("prob",),
+    direction="higher",
+    bounds=(None, 1.0),
+    reasons=(*EMPTY, "a threshold of 1 makes a false alarm infinitely bad"),
+    formula="TP/N - FP/N x t/(1 - t), yes where prob >= t",
+    meaning="True alarms per query, minus false alarms at the exchange rate that acting at probability t implies; "
+    "compare with acting on all and acting on none (0).",
+    reference="Vickers and Elkin, Decision curve analysis, Med Decis Making 26 (2006)",
+    conventions={"dcurves": "the same"},
+)
+def net_benefit(sums: Floats, args: Args) -> Outcome:
+    """Net true positives per query at the threshold's own odds; 0.0, marked, at t = 1."""
+    if args.level == 1.0:
+        return Outcome(np.zeros(sums.shape[:-1]), np.full(sums.shape[:-1], 2, np.int8))
+    odds = args.level / (1 - args.level)
+    return ratio(sums[..., 0] - odds * sums[..., 1], sums[..., 2])
+
+
+def logit(prob: Floats) -> Floats:
+    """Log-odds, with probabilities clipped to [2^-52, 1 - 2^-52] so that 0 and 1 stay finite."""
+    prob = np.clip(prob, EPSILON, 1 - EPSILON)
+    return np.log(prob) - np.log1p(-prob)
+
+
+def _newton(design: Floats, label: Bools, offset: Floats, weight: Floats) -> Floats | None:
+    """Weighted logistic regression by damped Newton steps; None when the likelihood has no finite maximum."""
+    beta: Floats = np.zeros(design.shape[1])
+    for _ in range(100):
+        eta = design @ beta + offset
+        mean = 1 / (1 + np.exp(-np.clip(eta, -700, 700)))
+        gradient = design.T @ (weight * (label - mean))
+        hessian = (design * (weight * mean * (1 - mean))[:, None]).T @ design
+        if np.linalg.cond(hessian) > 1e14:
+            return None
+        step = np.asarray(np.linalg.solve(hessian, gradient), np.float64)
+        beta = beta + step * min(1.0, 5.0 / max(np.abs(step).max(), 1e-300))
+        if np.abs(step).max() < 1e-12 * max(1.0, np.abs(beta).max()):
+            return beta
+        if np.abs(beta).max() > 1e6:
+            return None
+    return None
+
+
+SEPARATED = (
+    "one class only, or no spread of probabilities",
+    "the labels are separated perfectly: no finite solution",
+)
+STEP = "Intervals take one Newton step from the estimate in every resample."
+
+
+def _fit_slope(prob: Floats, label: Bools, weight: Floats) -> tuple[Floats | None, int]:
+    """Intercept and slope of the logistic recalibration, or why there are none."""
+    held = weight > 0
+    x = logit(prob[held])
+    if label[held].all() or not label[held].any() or np.ptp(x) == 0:
+        return None, 1
+    if _separated(x, label[held]):
+        return None, 2
+    middle, spread = float(np.average(x, weights=weight[held])), float(np.std(x))
+    scaled = (x - middle) / spread  # close probabilities would make the equations ill-conditioned
+    found = _newton(np.column_stack([np.ones(len(x)), scaled]), label[held], np.zeros(len(x)), weight[held])
+    if found is None:
+        return None, 2
+    return np.array([found[0] - found[1] * middle / spread, found[1] / spread]), 0
+
+
+def _slope_score(prob: Floats, label: Bools) -> Score | None:
+    beta, _ = _fit_slope(prob, label, np.ones(len(prob)))
+    if beta is None:
+        return None
+    x = logit(prob)
+    mean = 1 / (1 + np.exp(-(beta[0] + beta[1] * x)))
+    rest, curve = label - mean, mean * (1 - mean)
+    return Score(beta, np.column_stack([rest, rest * x, curve, curve * x, curve * x * x]))
+
+
+def _slope_step(at: Floats, sums: Floats) -> Floats:
+    gradient0, gradient1, curve00, curve01, curve11 = np.moveaxis(sums, -1, 0)
+    determinant = curve00 * curve11 - curve01 * curve01
+    shift = curve00 * gradient1 - curve01 * gradient0
+    step: Floats = np.divide(shift, determinant, out=np.full(determinant.shape, np.nan), where=determinant > 1e-12)
+    return np.asarray(step + at[1])
+
+
+@family.fit(
+    "CalibrationSlope",
+    score=_slope_score,
+    step=_slope_step,
+    label="Calibration slope",
+    population=ALL,
+    requires=("prob",),
+    direction="neither",
+    bounds=(None, None),
+    reasons=SEPARATED,
+    formula="b in logit P(evidence) = a + b logit(prob), by maximum likelihood",
+    meaning="1 is right; below 1 the probabilities are too extreme (overconfident), above 1 too timid.",
+    reference=VAN_CALSTER,
+    conventions={"rms (R)": "val.prob's Slope: the same", "interval": STEP},
+)
+def calibration_slope(prob: Floats, label: Bools, weight: Floats) -> tuple[float, int]:
+    """Slope of the logistic recalibration; 0.0, marked, where it does not exist."""
+    beta, flaw = _fit_slope(prob, label, weight)
+    return (0.0, flaw) if beta is None else (float(beta[1]), 0)
+
+
+def _intercept_score(prob: Floats, label: Bools) -> Score | None:
+    value, flaw = calibration_intercept(prob, label, np.ones(len(prob)))
+    if flaw:
+        return None
+    mean = 1 / (1 + np.exp(-(value + logit(prob))))
+    return Score(np.array([value]), np.column_stack([label - mean, mean * (1 - mean)]))
+
+
+def _intercept_step(at: Floats, sums: Floats) -> Floats:
+    curve = sums[..., 1]
+    step: Floats = np.divide(sums[..., 0], curve, out=np.full(curve.shape, np.nan), where=curve > 1e-12)
+    return np.asarray(step + at[0])
+
+
+@family.fit(
+    "CalibrationIntercept",
+    score=_intercept_score,
+    step=_intercept_step,
+    label="Calibration intercept (calibration in the large)",
+    population=ALL,
+    requires=("prob",),
+    direction="neither",
+    bounds=(None, None),
+    reasons=(SEPARATED[0],),
+    formula="a in logit P(evidence) = a + logit(prob), by maximum likelihood",
+    meaning="0 is right; below 0 the probabilities are too high on the whole, above 0 too low.",
+    reference=VAN_CALSTER,
+    conventions={
+        "rms (R)": "val.prob's Intercept is fitted together with the slope; ours holds the slope at 1",
+        "interval": STEP,
+    },
+)
+def calibration_intercept(prob: Floats, label: Bools, weight: Floats) -> tuple[float, int]:
+    """Shift of the log-odds that makes the mean probability right; 0.0, marked, with one class."""
+    held = weight > 0
+    if label[held].all() or not label[held].any():
+        return 0.0, 1
+    offset = logit(prob[held])
+    beta = _newton(np.ones((len(offset), 1)), label[held], offset, weight[held])
+    return (0.0, 1) if beta is None else (float(beta[0]), 0)
+
+
+def _separated(x: Floats, label: Bools) -> bool:
+    """Whether a threshold on x splits the classes, so that the slope would run off to infinity."""
+    rising = x[label].min() >= x[~label].max()
+    falling = x[label].max() <= x[~label].min()
+    return bool(rising or falling)

@@ -1,0 +1,170 @@
+"""Detection: does the system know whether evidence exists? Sweeps over every threshold of its score."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evidentia.measures.confusion import CONFUSION, FAWCETT, FN, NO_NEGATIVES, NO_POSITIVES, TP
+from evidentia.measures.core import Args, Outcome, Parameter, Population, Ranked, one_over_the_other, ratio
+from evidentia.measures.family import AVERAGE, Family
+from evidentia.measures.populations import ALL, CANDIDATES, POSITIVES
+from evidentia.stats.sweeps import best_within_budget, last_within_budget
+from evidentia.tables.queries import Floats, Queries
+
+family = Family("detection")
+LEVEL = Parameter("level", ("query", "candidate"), "query")
+READING = Parameter("threshold", ("same", "tuned"), "same", bare=True)
+SAITO = "Saito and Rehmsmeier, The precision-recall plot is more informative, PLOS ONE 10 (2015)"
+LEVEL_CHOICES = {
+    "level=query": "one score per query: the probability that evidence exists",
+    "level=candidate": "one score per (query, candidate) pair: node_prob, else score; asks which sentences, not whether",
+}
+
+
+def scored(queries: Queries, args: Args) -> Ranked:
+    """The scores and labels that a sweep runs over: of queries, or of (query, candidate) pairs."""
+    if args.get("level") == "candidate":
+        found = queries.candidates
+        assert found is not None
+        rows = np.repeat(np.arange(len(queries)), np.diff(found.offsets))
+        return Ranked(found.score if found.node_prob is None else found.node_prob, found.is_gold, rows)
+    assert queries.scores is not None
+    return Ranked(queries.scores, queries.label, np.arange(len(queries)))
+
+
+def _scored_population(args: Args) -> Population:
+    return CANDIDATES if args["level"] == "candidate" else ALL
+
+
+def _scored_needs(args: Args) -> tuple[str, ...]:
+    return ("candidates",) if args["level"] == "candidate" else ("score",)
+
+
+def _pairs(tp: Floats, fp: Floats, args: Args) -> tuple[Floats, Floats]:
+    area = (np.diff(fp, axis=0) * (tp[1:] + tp[:-1])).sum(axis=0) / 2
+    return area, tp[-1] * fp[-1]
+
+
+@family.sweep(
+    "AUROC",
+    scored,
+    fraction=_pairs,
+    parts=("(positive, negative) pairs in the right order, ties one half", "(positive, negative) pairs"),
+    label="Area under the ROC curve",
+    params=(LEVEL, AVERAGE),
+    population=_scored_population,
+    requires=_scored_needs,
+    direction="higher",
+    bounds=(0.0, 1.0),
+    reasons=(NO_POSITIVES, NO_NEGATIVES),
+    convention="0.5",
+    formula="P(score of a random positive > score of a random negative) + P(equal) / 2",
+    meaning="How often a query with evidence gets a higher score than one without; 0.5 is a coin toss.",
+    reference=FAWCETT,
+    choices=LEVEL_CHOICES,
+    conventions={"scikit-learn": "roc_auc_score: the same; NaN with a warning when only one class is there"},
+)
+def auroc(tp: Floats, fp: Floats, args: Args) -> Outcome:
+    """Area by trapezoids over the points; ties count one half. One class: 0.5, marked."""
+    positives, negatives = tp[-1], fp[-1]
+    outcome = ratio(*_pairs(tp, fp, args))
+    values = np.where(outcome.flaws > 0, 0.5, outcome.values)
+    return Outcome(values, one_class(positives, negatives))
+
+
+def _precisions(tp: Floats, fp: Floats, args: Args) -> tuple[Floats, Floats]:
+    answered = tp[1:] + fp[1:]
+    precision = np.divide(tp[1:], answered, out=np.zeros(answered.shape), where=answered > 0)
+    return (np.diff(tp, axis=0) * precision).sum(axis=0), tp[-1]
+
+
+@family.sweep(
+    "AUPRC",
+    scored,
+    fraction=_precisions,
+    parts=("sum of the precision at each positive's score", "positives"),
+    label="Average precision (area under the precision-recall curve)",
+    params=(LEVEL, AVERAGE),
+    population=_scored_population,
+    requires=_scored_needs,
+    direction="higher",
+    bounds=(0.0, 1.0),
+    reasons=(NO_POSITIVES, NO_NEGATIVES),
+    convention="the class prior",
+    details=lambda tp, fp, scores, args: {"prevalence": float(tp[-1] / max(tp[-1] + fp[-1], 1.0))},
+    formula="sum over distinct scores of (recall gained there) x (precision there)",
+    meaning="Average precision over all recall levels; judge it against the share of positives, not against 0.5.",
+    reference=SAITO,
+    choices=LEVEL_CHOICES,
+    conventions={
+        "scikit-learn": "average_precision_score: the same; auc(recall, precision) interpolates and is higher",
+        "torchmetrics": "AveragePrecision without binning: the same; with thresholds=N an approximation",
+    },
+)
+def auprc(tp: Floats, fp: Floats, args: Args) -> Outcome:
+    """Average precision over tie groups. One class: the class prior, marked."""
+    positives, negatives = tp[-1], fp[-1]
+    outcome = ratio(*_precisions(tp, fp, args))
+    flaws = one_class(positives, negatives)
+    prior = ratio(positives, positives + negatives).values
+    return Outcome(np.where(flaws > 0, prior, outcome.values), flaws)
+
+
+def one_class(positives: Floats, negatives: Floats) -> np.ndarray[tuple[int, ...], np.dtype[np.int8]]:
+    """Mark where one class is absent: 1 without positives, else 2 without negatives."""
+    return np.where(positives == 0, 1, np.where(negatives == 0, 2, 0)).astype(np.int8)
+
+
+TUNED_TPR = one_over_the_other(
+    CONFUSION,
+    lambda sums, args: (sums[..., TP], sums[..., TP] + sums[..., FN]),
+    parts=("queries with evidence answered yes", "queries with evidence"),
+    proportion=True,
+)
+
+
+def _budget_details(tp: Floats, fp: Floats, scores: Floats, args: Args) -> dict[str, object]:
+    at = best_within_budget(tp, fp, args.level)
+    achieved = float(fp[at] / fp[-1]) if fp[-1] else 0.0
+    if at == 0:
+        return {"threshold": None, "threshold_reason": "reject_all", "achieved_fpr": achieved}
+    return {"threshold": float(scores[at - 1]), "threshold_reason": None, "achieved_fpr": achieved}
+
+
+def _within_budget(tp: Floats, fp: Floats, args: Args) -> tuple[Floats, Floats]:
+    at = last_within_budget(fp, args.level)
+    return np.take_along_axis(tp, at[None], axis=0)[0], tp[-1]
+
+
+@family.sweep(
+    "TPR",
+    scored,
+    fraction=_within_budget,
+    parts=("queries with evidence above the best threshold within budget", "queries with evidence"),
+    label="True positive rate at a false positive budget",
+    cut="FPR",
+    params=(READING,),
+    population=lambda args: POSITIVES if args["threshold"] == "tuned" else ALL,
+    requires=lambda args: ("tune",) if args["threshold"] == "tuned" else ("score",),
+    direction="higher",
+    bounds=(0.0, 1.0),
+    reasons=(NO_POSITIVES, NO_NEGATIVES),
+    details=_budget_details,
+    variants={("threshold", "tuned"): TUNED_TPR},
+    formula="max TPR(t) over all observed thresholds t with FPR(t) <= budget",
+    meaning="The share of evidence found while at most this share of empty queries raises a false alarm.",
+    reference=FAWCETT,
+    choices={
+        "same": "the threshold is chosen on the queries that it is judged on, so the figure is optimistic",
+        "tuned": "the threshold of most TPR within the budget on TUNE of the same fold, applied to EVAL",
+    },
+    conventions={
+        "scikit-learn": "roc_curve drops collinear points by default and then misses reachable operating points; "
+        "use drop_intermediate=False"
+    },
+)
+def tpr_at_fpr(tp: Floats, fp: Floats, args: Args) -> Outcome:
+    """The most true positives among points whose FPR is within budget. One class: 0.0, marked."""
+    positives, negatives = tp[-1], fp[-1]
+    flaws = one_class(positives, negatives)
+    return Outcome(np.where(flaws > 0, 0.0, ratio(*_within_budget(tp, fp, args)).values), flaws)

@@ -1,0 +1,189 @@
+"""A family of measures and the decorators that define its members: a mean, a function of sums, or a sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypedDict, TypeVar, Unpack
+
+import numpy as np
+
+from evidentia.measures.core import (
+    Additive,
+    Args,
+    Direction,
+    Fit,
+    Fraction,
+    Kind,
+    Macro,
+    Measure,
+    Outcome,
+    Parameter,
+    Population,
+    Ranked,
+    Score,
+    Statistic,
+    Sweep,
+    one_over_the_other,
+)
+from evidentia.tables.queries import Bools, Floats, Queries
+
+T = TypeVar("T")
+Solve = Callable[[Floats, Bools, Floats], tuple[float, int]]
+AVERAGE = Parameter("avg", ("pooled", "criterion"), "pooled")
+
+
+class About(TypedDict, total=False):
+    """What every definition says about its measure; see Measure."""
+
+    label: str
+    population: Population | Callable[[Args], Population]
+    requires: tuple[str, ...] | Callable[[Args], tuple[str, ...]]
+    direction: Direction
+    bounds: tuple[float | None, float | None]
+    formula: str
+    meaning: str
+    reference: str
+    params: tuple[Parameter, ...]
+    cut: str | None
+    reasons: tuple[str, ...]
+    convention: str
+    groups: frozenset[str]
+    conventions: Mapping[str, str]
+    choices: Mapping[str, str]
+    moot: Mapping[tuple[str, str], tuple[str, ...]]
+    variants: Mapping[tuple[str, str], Kind]
+
+
+class Family:
+    """Collects the measures that one module defines."""
+
+    def __init__(self, name: str, **common: Unpack[About]) -> None:
+        self.name = name
+        self.common = common
+        self.measures: list[Measure] = []
+
+    def alike(self, **common: Unpack[About]) -> Family:
+        """The same family with other common answers, for members that share them."""
+        other = Family(self.name)
+        other.common = {**self.common, **common}
+        other.measures = self.measures
+        return other
+
+    def add(self, base: str, kind: Kind, **about: Unpack[About]) -> Measure:
+        """Define a measure from its kind."""
+        settings: dict[str, Any] = {**self.common, **about}
+        for key in ("population", "requires"):
+            if not callable(settings[key]):
+                settings[key] = _always(settings[key])
+        variants = dict(settings.pop("variants", {}))
+        if AVERAGE in settings.get("params", ()):
+            variants["avg", "criterion"] = Macro({"avg": "pooled"})
+        measure = Measure(base=base, family=self.name, kind=kind, variants=variants, **settings)
+        self.measures.append(measure)
+        return measure
+
+    def mean(
+        self, base: str, *, bound: float | None = 1.0, **about: Unpack[About]
+    ) -> Callable[[Callable[[Queries, Args], Floats]], Callable[[Queries, Args], Floats]]:
+        """Define a measure as the mean of per-query values over its population."""
+
+        def define(per_query: Callable[[Queries, Args], Floats]) -> Callable[[Queries, Args], Floats]:
+            whole: About = {**self.common, **about}
+            population = whole["population"]
+            masks = population if callable(population) else _always(population)
+
+            def columns(queries: Queries, args: Args) -> Floats:
+                values = per_query(queries, args)
+                mask = masks(args).mask(queries, args)
+                if mask is None:
+                    return np.column_stack([values, np.ones(len(values))])
+                return np.column_stack([np.where(mask, values, 0.0), mask])
+
+            statistic = Statistic(
+                name=f"{self.name}.{base}@{whole.get('cut')}",
+                columns=columns,
+                uses=tuple(p.name for p in whole.get("params", ()) if p is not AVERAGE),
+                uses_cut=whole.get("cut") is not None,
+                bound=bound,
+            )
+            parts = ("sum of the per-query values", "queries")
+            kind = one_over_the_other(statistic, _first_over_second, parts=parts, per_query=per_query)
+            self.add(base, kind, **about)
+            return per_query
+
+        return define
+
+    def sums(
+        self, base: str, statistic: Statistic, **about: Unpack[About]
+    ) -> Callable[[Callable[[Floats, Args], Outcome]], Callable[[Floats, Args], Outcome]]:
+        """Define a measure as a finish of summed statistics."""
+
+        def define(finish: Callable[[Floats, Args], Outcome]) -> Callable[[Floats, Args], Outcome]:
+            self.add(base, Additive(statistic, finish), **about)
+            return finish
+
+        return define
+
+    def ratio(
+        self,
+        base: str,
+        statistic: Statistic,
+        *,
+        parts: tuple[str, str],
+        proportion: bool = False,
+        details: Callable[[Floats, Args], dict[str, object]] | None = None,
+        **about: Unpack[About],
+    ) -> Callable[[Fraction], Fraction]:
+        """Define a measure as one sum over another: the function gives numerator and denominator."""
+
+        def define(fraction: Fraction) -> Fraction:
+            kind = one_over_the_other(statistic, fraction, parts=parts, proportion=proportion, details=details)
+            self.add(base, kind, **about)
+            return fraction
+
+        return define
+
+    def sweep(
+        self,
+        base: str,
+        units: Callable[[Queries, Args], Ranked],
+        *,
+        fraction: Callable[[Floats, Floats, Args], tuple[Floats, Floats]],
+        parts: tuple[str, str],
+        details: Callable[[Floats, Floats, Floats, Args], dict[str, object]] | None = None,
+        **about: Unpack[About],
+    ) -> Callable[[Callable[[Floats, Floats, Args], Outcome]], Callable[[Floats, Floats, Args], Outcome]]:
+        """Define a measure as a finish of the counts at every distinct score."""
+
+        def define(
+            finish: Callable[[Floats, Floats, Args], Outcome],
+        ) -> Callable[[Floats, Floats, Args], Outcome]:
+            kind = Sweep(units, finish, uses=("level",), details=details, fraction=fraction, parts=parts)
+            self.add(base, kind, **about)
+            return finish
+
+        return define
+
+    def fit(
+        self,
+        base: str,
+        *,
+        score: Callable[[Floats, Bools], Score | None],
+        step: Callable[[Floats, Floats], Floats],
+        **about: Unpack[About],
+    ) -> Callable[[Solve], Solve]:
+        """Define a measure as the solution of an equation over all (prob, label, weight) triples."""
+
+        def define(solve: Solve) -> Solve:
+            self.add(base, Fit(solve, score, step), **about)
+            return solve
+
+        return define
+
+
+def _first_over_second(sums: Floats, args: Args) -> tuple[Floats, Floats]:
+    return sums[..., 0], sums[..., 1]
+
+
+def _always(value: T) -> Callable[[Args], T]:
+    return lambda args: value

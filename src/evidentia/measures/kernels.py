@@ -1,0 +1,120 @@
+"""Ranking kernels: arrays in, arrays out, one value per query. All they need of a ranking is where its gold ones stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from evidentia.stats.counting import add_up
+from evidentia.tables.queries import Bools, Floats, Ints, Ragged
+
+BLOCK = 1 << 16  # candidates (or comparisons) handled at once: the working set stays in the processor's cache
+
+
+def gold_ranks(scores: Floats, is_gold: Bools, offsets: Ints) -> Ragged:
+    """Where the gold candidates of every query stand: 1-based ranks, ascending; equal scores keep the input order.
+
+    The candidates of query i are scores[offsets[i]:offsets[i + 1]]. Queries without gold cost nothing; for the others it
+    is enough to count the candidates that stand ahead of each gold one.
+
+    >>> gold_ranks(np.array([0.1, 0.9, 0.5, 0.5]), np.array([True, False, True, True]), np.array([0, 2, 4])).values
+    array([2, 1, 2])
+    """
+    gold = np.flatnonzero(is_gold)
+    owner = np.searchsorted(offsets, gold, side="right") - 1
+    counts = np.bincount(owner, minlength=len(offsets) - 1)
+    ranks = np.concatenate(
+        [_ranks_of(gold[part], owner[part], scores, offsets) for part in _parts(owner, offsets)] or [gold]
+    )
+    order = np.lexsort((ranks, owner)) if counts.max(initial=0) > 1 else slice(None)
+    return Ragged(np.concatenate([[0], np.cumsum(counts)]), ranks[order])
+
+
+def _ranks_of(gold: Ints, owner: Ints, scores: Floats, offsets: Ints) -> Ints:
+    """Compare each of a few gold candidates with every candidate of its query."""
+    first = offsets[owner]
+    sizes = offsets[owner + 1] - first
+    ends = np.cumsum(sizes)
+    starts = ends - sizes
+    rival = np.arange(ends[-1]) + np.repeat(first - starts, sizes)
+    mine = np.repeat(scores[gold], sizes)
+    theirs = scores[rival]
+    ahead = (theirs > mine) | ((theirs == mine) & (rival < np.repeat(gold, sizes)))
+    return np.add.reduceat(ahead, starts, dtype=np.int64) + 1
+
+
+def _parts(owner: Ints, offsets: Ints) -> Iterator[slice]:
+    """Cut the gold candidates so that each part needs about BLOCK comparisons."""
+    work = np.cumsum(offsets[owner + 1] - offsets[owner])
+    at = 0
+    while at < len(owner):
+        done = work[at - 1] if at else 0
+        stop = max(at + 1, int(np.searchsorted(work, done + BLOCK, side="right")))
+        yield slice(at, stop)
+        at = stop
+
+
+def hits(ranks: Ragged, k: int | None) -> Floats:
+    """How many gold candidates stand in the top k of every query (k None: anywhere)."""
+    if k is None:
+        return ranks.lengths.astype(float)
+    inside = np.concatenate([[0], np.cumsum(ranks.values <= k)])
+    counts: Floats = (inside[ranks.offsets[1:]] - inside[ranks.offsets[:-1]]).astype(np.float64)
+    return counts
+
+
+def recall(ranks: Ragged, n_gold: Ints, k: int | None) -> Floats:
+    """Share of the gold candidates in the top k; 0 without gold."""
+    return _divide(hits(ranks, k), n_gold)
+
+
+def precision(ranks: Ragged, depth: Ints | int) -> Floats:
+    """Share of gold among the first ``depth`` candidates of every query; 0 for an empty ranking."""
+    within = ranks.values <= np.repeat(np.broadcast_to(depth, len(ranks.offsets) - 1), ranks.lengths)
+    inside = np.concatenate([[0], np.cumsum(within)])
+    return _divide((inside[ranks.offsets[1:]] - inside[ranks.offsets[:-1]]).astype(float), depth)
+
+
+def reciprocal_rank(ranks: Ragged, k: int | None) -> Floats:
+    """One over the rank of the first gold candidate; 0 if none stands in the top k."""
+    some = ranks.lengths > 0
+    first = np.ones(len(some), np.int64)
+    first[some] = ranks.values[ranks.offsets[:-1][some]]
+    return np.where(some if k is None else some & (first <= k), 1.0 / first, 0.0)
+
+
+def precision_sum(ranks: Ragged, k: int | None) -> Floats:
+    """Sum of the precisions at the ranks of the gold candidates in the top k: the numerator of average precision."""
+    owner = ranks.owner
+    position = np.arange(len(owner)) - np.repeat(ranks.offsets[:-1], ranks.lengths) + 1
+    gained = position / ranks.values
+    if k is not None:
+        gained = np.where(ranks.values <= k, gained, 0.0)
+    return add_up(owner, gained, len(ranks.offsets) - 1)
+
+
+def average_precision(ranks: Ragged, n_gold: Ints, n_ranked: Ints, k: int | None, norm: str) -> Floats:
+    """Average precision in the top k, divided by what ``norm`` names; 0 without gold."""
+    bottom: Ints | Floats = n_gold
+    if norm == "found":
+        bottom = hits(ranks, k)
+    elif norm != "gold":
+        bottom = n_gold if k is None else np.minimum(n_gold, k)
+        bottom = np.minimum(bottom, n_ranked) if norm == "min_eff" else bottom
+    return _divide(precision_sum(ranks, k), bottom)
+
+
+def ndcg(ranks: Ragged, n_gold: Ints, k: int | None) -> Floats:
+    """Discounted gain of the top k over that of an ideal ranking of min(gold, k) gold ones; 0 without gold."""
+    gained = 1.0 / np.log2(ranks.values + 1.0)
+    if k is not None:
+        gained = np.where(ranks.values <= k, gained, 0.0)
+    dcg = add_up(ranks.owner, gained, len(ranks.offsets) - 1)
+    depth = n_gold if k is None else np.minimum(n_gold, k)
+    ideal = np.concatenate([[0.0], np.cumsum(1.0 / np.log2(np.arange(2, depth.max(initial=0) + 2)))])
+    return _divide(dcg, ideal[depth])
+
+
+def _divide(top: Floats, bottom: Ints | Floats | int) -> Floats:
+    return np.divide(top, bottom, out=np.zeros(len(top)), where=np.broadcast_to(bottom, top.shape) > 0)

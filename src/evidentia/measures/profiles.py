@@ -1,0 +1,154 @@
+"""Profiles: each fixes every choice on which the definitions in use differ, so that one name has one meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from evidentia.errors import UnknownNameError, shown
+
+CONFUSION = (
+    *("TP", "TN", "FP", "FN", "Sensitivity", "Specificity", "FPR", "FNR"),
+    *("Precision", "NPV", "F1", "MCC", "BalancedAccuracy"),
+)
+PER_CRITERION = ("AUROC", "AUPRC", "Sensitivity(t=gate)", "Precision(t=gate)", "Recall@10", "nDCG@10", "MRR")
+BUDGETS = ("3%", "5%", "10%")
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The choices of one source document. ``defaults`` says what a name means when it leaves a parameter out."""
+
+    name: str
+    title: str
+    ddof: int
+    macro_f1: str
+    defaults: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    ks: tuple[str, ...] = ("1", "3", "5", "10", "20")
+    budgets: tuple[str, ...] = BUDGETS
+    dual: bool = False
+    cut_mrr: bool = False
+    extra: tuple[str, ...] = ()
+
+    def names(self, *, ks: Iterable[str] | None = None, dual: bool = False) -> tuple[str, ...]:
+        """The measures that this profile reports, as names to be read under it."""
+        depths = tuple(ks) if ks is not None else self.ks
+        return (
+            *("Queries", "Positives", "PositiveRate"),
+            *self._detection(),
+            *("ECE", "Brier", "LogLoss", "CalibrationSlope", "CalibrationIntercept"),
+            *(f"NetBenefit@t={t}" for t in ("0.05", "0.1", "0.2", "0.5")),
+            *self._ranking(depths, dual=dual or self.dual),
+            *("SelectedK", "SelectedK(given=gate)", "EvidenceRecall", "EvidencePrecision"),
+            *("EvidenceRecall(pool=micro)", "EvidenceRecall(pool=micro,given=gate)"),
+            *("NegRate", "UncertainRate", "PosRate", "ScreeningSensitivity", "ScreeningFNPer1000"),
+            *(
+                "AlertPrecision",
+                "AlertsPer1000",
+                "ScreeningSensitivity(unit=post)",
+                "AlertPrecision(unit=post)",
+            ),
+            *(f"{name}(t=returned)" for name in CONFUSION),
+            *(
+                "ExactMatch",
+                "HammingScore",
+                "HammingLoss",
+                "F1(avg=micro)",
+                "F1(avg=post)",
+                "F1(avg=post,empty=1)",
+            ),
+            *("F1(avg=criterion)", "F1(avg=post_weighted)", "F1(avg=label_weighted)"),
+            *(_averaged(name) for name in PER_CRITERION if name[-2:] != "10" or "10" in depths),
+            *self.extra,
+        )
+
+    def _detection(self) -> tuple[str, ...]:
+        return (
+            *("AUROC", "AUPRC"),
+            *(f"TPR(same)@FPR={budget}" for budget in self.budgets),
+            *(
+                f"{name}(tuned)@FPR={budget}"
+                for budget in self.budgets
+                for name in ("TPR", "FPR", "Precision", "F1", "MCC")
+            ),
+            *(f"{name}(t={point})" for point in ("0.5", "gate") for name in CONFUSION),
+            *("AUROC(level=candidate)", "AUPRC(level=candidate)", "AUROC(level=query)", "AUPRC(level=query)"),
+        )
+
+    def _ranking(self, depths: tuple[str, ...], *, dual: bool) -> tuple[str, ...]:
+        populations = ("", "(pop=all)") if dual else ("",)
+        return tuple(
+            f"{name}{population}{cut}"
+            for population in populations
+            for name, cuts in (
+                *((name, depths) for name in ("Recall", "Precision", "HitRate", "MAP", "nDCG")),
+                ("MRR", depths if self.cut_mrr else (None,)),
+            )
+            for cut in ("" if k is None else f"@{k}" for k in cuts)
+        )
+
+
+def _averaged(name: str) -> str:
+    """The mean over criteria of a measure, as a name."""
+    if "(" in name:
+        return name.replace(")", ",avg=criterion)")
+    base, at, cut = name.partition("@")
+    return f"{base}(avg=criterion){at}{cut}"
+
+
+_POP_ALL = {("EvidenceRecall", "pop"): "all", ("EvidencePrecision", "pop"): "all"}
+PROFILES: Mapping[str, Profile] = {
+    profile.name: profile
+    for profile in (
+        Profile(
+            "contract",
+            "The evaluation contract of the evidence pipeline (the default)",
+            ddof=1,
+            macro_f1="post",
+            budgets=("1%", *BUDGETS),
+        ),
+        Profile(
+            "e2e",
+            "Nested cross-validation: thresholds from TUNE, pooled evidence recall",
+            ddof=1,
+            macro_f1="criterion",
+            defaults={
+                ("MAP", "norm"): "found",
+                ("EvidenceRecall", "pool"): "micro",
+                ("SelectedK", "closed"): "zero",
+                ("TPR", "threshold"): "tuned",
+            },
+            extra=("EvidenceRecall(pool=mean)",),
+        ),
+        Profile(
+            "paper",
+            "The paper's ranking metrics: effective K, both populations side by side, candidate-level AUROC",
+            ddof=1,
+            macro_f1="criterion",
+            defaults={
+                ("MAP", "norm"): "min_eff",
+                ("Precision", "depth"): "k_eff",
+                ("AUROC", "level"): "candidate",
+                ("AUPRC", "level"): "candidate",
+            },
+            ks=("1", "3", "5", "10", "ALL"),
+            dual=True,
+            cut_mrr=True,
+        ),
+        Profile(
+            "audit",
+            "The independent audit: MAP over min(gold, K), extraction over all queries, population std over folds",
+            ddof=0,
+            macro_f1="criterion",
+            defaults={("MAP", "norm"): "min", **_POP_ALL},
+            cut_mrr=True,
+        ),
+    )
+}
+
+
+def profile_named(name: str) -> Profile:
+    """The profile of that name; the error lists those that exist."""
+    if name not in PROFILES:
+        raise UnknownNameError(f"Unknown profile {shown(name)}. Profiles are: {', '.join(PROFILES)}.")
+    return PROFILES[name]

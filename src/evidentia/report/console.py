@@ -1,0 +1,191 @@
+"""Results on the terminal: short, well set, and plain text in a pipe."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from evidentia.evaluation.explain import Explanation, Reading
+from evidentia.measures.core import Measure
+from evidentia.measures.registry import pattern
+from evidentia.results import Estimate, Evaluation
+
+MOST = 40  # rows of named measures and their groups on a screen
+HEADLINE = (
+    "AUROC",
+    "AUPRC",
+    "TPR@FPR=5%",
+    "ECE",
+    "Brier",
+    "F1(t=gate)",
+    "MCC(t=gate)",
+    "Recall@10",
+    "nDCG@10",
+    "MAP@10",
+    "MRR",
+    "MRR@10",
+    "SelectedK",
+    "EvidenceRecall",
+    "EvidencePrecision",
+    "ScreeningSensitivity",
+    "ScreeningFNPer1000",
+    "AlertPrecision",
+    "AlertsPer1000",
+    "ExactMatch",
+)
+
+
+def print_summary(evaluation: Evaluation, out: Path | None, *, everything: bool = False) -> None:
+    """Headline numbers, what was not computed, what to be careful with, and where the files are."""
+    console = Console(highlight=False)
+    data = evaluation.dataset
+    console.print(
+        f"[bold]{data['queries']:,}[/] queries from {data['posts']:,} posts, "
+        f"[bold]{data['positives']:,}[/] with evidence; profile [bold]{evaluation.profile}[/]"
+    )
+    console.print(_headline(evaluation, everything=everything))
+    if evaluation.not_computed:
+        console.print("[bold]Not computed[/] [dim](names in summary.json)[/]")
+        console.print(_gaps(evaluation))
+    _print_marks(console, evaluation)
+    for note in evaluation.notes:
+        console.print(f"[yellow]note[/] {escape(note)}")
+    for check in evaluation.checks:
+        if check.status == "failed":
+            console.print(f"[bold red]check failed[/] {check.code} {escape(check.title)}: {escape(check.message)}")
+    statuses = Counter(check.status for check in evaluation.checks)
+    checks = ", ".join(f"{count} {status}" for status, count in statuses.items())
+    console.print(f"{len(evaluation):,} numbers; checks: {checks}; not yet verified")
+    if out is not None:
+        console.print(
+            f"written to {escape(str(out))}: summary.json, per_query.csv, tables, manifest.json", soft_wrap=True
+        )
+    console.print("[dim]Research software, not a medical device.[/]")
+
+
+def _headline(evaluation: Evaluation, *, everything: bool) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    folds = evaluation.dataset["folds"] is not None
+    table.add_column("measure", no_wrap=True)
+    for column in ("value", *(["folds: mean ± std"] if folds else []), "n"):
+        table.add_column(column, justify="right", no_wrap=True)
+    table.add_column("population")
+    chosen = [evaluation.measures[name] for name in HEADLINE if name in evaluation.measures]
+    if everything or not chosen:
+        grouped = [e for e in evaluation.measures.values() if e.group]
+        chosen = [*evaluation.overall(), *grouped][: max(MOST, len(evaluation.overall()))]
+    for estimate in chosen:
+        spread = [_folds(estimate)] if folds else []
+        table.add_row(escape(estimate.name), _value(estimate), *spread, f"{estimate.n:,}", estimate.population)
+    return table
+
+
+def _gaps(evaluation: Evaluation) -> Table:
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(style="yellow", no_wrap=True)
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column()
+    for gap in evaluation.not_computed:
+        table.add_row(gap.family, f"{len(gap.measures)}", gap.reason)
+    return table
+
+
+def _print_marks(console: Console, evaluation: Evaluation) -> None:
+    marked = [estimate for estimate in evaluation.measures.values() if estimate.degenerate]
+    overall = [estimate for estimate in marked if not estimate.group]
+    for estimate in overall[:5]:
+        console.print(f"[yellow]degenerate[/] {escape(estimate.name)} = {estimate.value:g}: {estimate.degenerate}")
+    if len(marked) > len(overall[:5]):
+        rest = len(marked) - len(overall[:5])
+        console.print(
+            f"[yellow]degenerate[/] {rest:,} more, in groups or minor measures; each says why in summary.json"
+        )
+
+
+def _value(estimate: Estimate) -> str:
+    digits = f"{estimate.value:,.0f}" if estimate.value.is_integer() and estimate.value > 1 else f"{estimate.value:.4f}"
+    return f"{digits} *" if estimate.degenerate else digits
+
+
+def _folds(estimate: Estimate) -> str:
+    if estimate.fold_mean is None:
+        return ""
+    spread = "" if estimate.fold_std is None else f" ± {estimate.fold_std:.4f}"
+    return f"{estimate.fold_mean:.4f}{spread}"
+
+
+def print_measures(measures: Sequence[Measure]) -> None:
+    """The registry, family by family."""
+    console = Console(highlight=False)
+    for family in dict.fromkeys(measure.family for measure in measures):
+        table = Table(
+            title=family, title_justify="left", title_style="bold", box=None, pad_edge=False, show_header=False
+        )
+        table.add_column(overflow="fold", ratio=2)
+        table.add_column(ratio=3)
+        for measure in measures:
+            if measure.family == family:
+                table.add_row(escape(pattern(measure)), escape(measure.label))
+        console.print(table)
+        console.print()
+
+
+def print_explanation(explanation: Explanation) -> None:
+    """A measure in words and formula, how its definitions differ and, where there is a run, what each gives on it."""
+    console, measure = Console(highlight=False), explanation.definition.measure
+    console.print(f"[bold]{escape(explanation.name)}[/]  {escape(measure.label)}")
+    console.print(f"{escape(measure.meaning)}\n")
+    facts = {
+        "definition": explanation.definition.expanded,
+        "formula": measure.formula,
+        "population": explanation.definition.population.words,
+        "better": {"higher": "higher", "lower": "lower", "neither": "neither: read it as it is"}[measure.direction],
+        "range": f"{_bound(measure.bounds[0], '-')} to {_bound(measure.bounds[1], '')}",
+        "undefined": "; ".join(measure.reasons) + f": reported as {measure.convention} and marked"
+        if measure.reasons
+        else "never",
+        "needs": ", ".join(measure.requires(explanation.definition.args)) or "labels only",
+        "reference": measure.reference,
+    }
+    _pairs(console, facts)
+    _pairs(console, measure.choices, "Choices")
+    _pairs(console, measure.conventions, "Elsewhere")
+    console.print("[bold]Definitions[/]")
+    for reading in explanation.readings:
+        who = f"  [dim]profile {', '.join(reading.profiles)}[/]" if reading.profiles else ""
+        console.print(f"  {escape(reading.definition)}{who}", soft_wrap=True)
+        for line in _reading_lines(reading):
+            console.print(f"      {escape(line)}", soft_wrap=True)
+
+
+def _reading_lines(reading: Reading) -> list[str]:
+    lines = []
+    if reading.numerator is not None and reading.denominator is not None:
+        (top_words, top), (bottom_words, bottom) = reading.numerator, reading.denominator
+        lines.append(f"{top_words} {top:,.10g} / {bottom_words} {bottom:,.10g}")
+    if reading.value is not None:
+        lines.append(f"= {reading.value:.10g} over {reading.n:,} {reading.population}")
+    if reading.mark is not None:
+        lines.append(f"({reading.mark})")
+    return lines
+
+
+def _pairs(console: Console, pairs: Mapping[str, str], title: str = "") -> None:
+    if not pairs:
+        return
+    table = Table(title=title, title_justify="left", title_style="bold", box=None, show_header=False, pad_edge=False)
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for key, words in pairs.items():
+        table.add_row(escape(key), escape(words))
+    console.print(table)
+    console.print()
+
+
+def _bound(bound: float | None, sign: str) -> str:
+    return f"{sign}infinity" if bound is None else f"{bound:g}"

@@ -1,0 +1,144 @@
+"""The tables of a report: every number with its population, size and meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from evidentia.results import Estimate, Evaluation
+
+Value = str | int | float | None
+
+
+@dataclass(frozen=True)
+class Table:
+    """A titled table; cells are unrounded, and whoever shows them decides how many digits to show."""
+
+    name: str
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Value, ...], ...]
+
+
+CRITERION_MEASURES = (
+    "Queries",
+    "Positives",
+    "PositiveRate",
+    "AUROC",
+    "AUPRC",
+    "Sensitivity(t=gate)",
+    "Precision(t=gate)",
+    "Recall@10",
+    "nDCG@10",
+    "MRR",
+    "MRR@10",
+    "EvidenceRecall",
+)
+STATE_MEASURES = ("Queries", "Positives", "PositiveRate", "SelectedK", "EvidenceRecall", "EvidencePrecision")
+CELLS = ("TP", "FP", "FN", "TN")
+RATES = ("Sensitivity", "Specificity", "FPR", "FNR", "Precision", "NPV", "F1", "MCC", "BalancedAccuracy")
+
+
+def tables_of(evaluation: Evaluation) -> tuple[Table, ...]:
+    """Every table that the result can fill."""
+    slices = [column for column in _columns(evaluation) if column not in {"fold", "criterion", "state", "has_evidence"}]
+    made = (
+        measures_table(evaluation),
+        folds_table(evaluation),
+        _by_group(evaluation, "criterion", "criteria", "Per criterion", CRITERION_MEASURES),
+        _by_group(evaluation, "state", "states", "Per state", STATE_MEASURES),
+        _by_group(
+            evaluation, "has_evidence", "evidence", "With and without evidence", ("SelectedK", "NegRate", "PosRate")
+        ),
+        *(_by_group(evaluation, c, f"slice_{i}", f"Per {c}", CRITERION_MEASURES) for i, c in enumerate(slices, 1)),
+        confusion_table(evaluation),
+        reliability_table(evaluation),
+        others_table(evaluation),
+    )
+    return tuple(table for table in made if table.rows)
+
+
+def measures_table(evaluation: Evaluation) -> Table:
+    """Every measure over the whole run."""
+    columns = (
+        *("measure", "value", "ci_low", "ci_high", "fold_mean", "fold_std", "folds_used"),
+        *("population", "n", "n_clusters", "degenerate", "definition", "meaning"),
+    )
+    rows = tuple(
+        (
+            *(e.name, e.value, e.ci and e.ci[0], e.ci and e.ci[1], e.fold_mean, e.fold_std, e.folds_used),
+            *(e.population, e.n, e.n_clusters, e.degenerate, e.definition, e.meaning),
+        )
+        for e in evaluation.overall()
+    )
+    return Table("measures", "All measures", columns, rows)
+
+
+def folds_table(evaluation: Evaluation) -> Table:
+    """Every measure in every fold; an undefined fold is left blank."""
+    folds = _index(evaluation, "fold")
+    columns = ("measure", *(f"fold {fold}" for fold in folds), "mean", "std", "folds_used")
+    rows = tuple(
+        (
+            overall.name,
+            *(_cell(values.get(overall.name)) for values in folds.values()),
+            *(overall.fold_mean, overall.fold_std, overall.folds_used),
+        )
+        for overall in (evaluation.overall() if folds else ())
+        if overall.folds_used is not None
+    )
+    return Table("folds", "Per fold", columns, rows)
+
+
+def confusion_table(evaluation: Evaluation) -> Table:
+    """The confusion table and its rates at every operating point."""
+    points = ("0.5", "gate", "returned")
+    names = (*CELLS, *RATES)
+    rows = tuple(
+        (f"t={point}", *(_cell(evaluation.measures.get(f"{name}(t={point})")) for name in names))
+        for point in points
+        if f"TP(t={point})" in evaluation.measures
+    )
+    return Table("confusion", "Confusion at each operating point", ("operating point", *names), rows)
+
+
+def reliability_table(evaluation: Evaluation) -> Table:
+    """Stated probability against observed frequency, bin by bin."""
+    ece = evaluation.measures.get("ECE")
+    bins = [] if ece is None else ece.details["bins"]
+    columns = ("low", "high", "n", "mean_prob", "positive_share")
+    return Table("reliability", "Reliability", columns, tuple(tuple(row[column] for column in columns) for row in bins))
+
+
+def others_table(evaluation: Evaluation) -> Table:
+    """The same names under other profiles' definitions, where the value differs."""
+    columns = ("name", "value here", "other value", "profiles", "other definition")
+    rows = tuple(
+        (o.name, evaluation.measures[o.name].value, o.value, ", ".join(o.profiles), o.definition)
+        for o in evaluation.other_definitions
+    )
+    return Table("other_definitions", "Same name, other definition", columns, rows)
+
+
+def _by_group(evaluation: Evaluation, column: str, name: str, title: str, measures: Sequence[str]) -> Table:
+    groups = _index(evaluation, column)
+    present = [measure for measure in measures if any(measure in values for values in groups.values())]
+    rows = tuple((value, *(_cell(values.get(measure)) for measure in present)) for value, values in groups.items())
+    pooled = ("all", *(_cell(evaluation.measures.get(measure)) for measure in present))
+    return Table(name, title, (column, *present), (*rows, pooled) if rows else ())
+
+
+def _columns(evaluation: Evaluation) -> list[str]:
+    return list(dict.fromkeys(e.group[0][0] for e in evaluation.measures.values() if len(e.group) == 1))
+
+
+def _index(evaluation: Evaluation, column: str) -> dict[str, dict[str, Estimate]]:
+    """The estimates of one grouping column by its values and then by measure."""
+    groups: dict[str, dict[str, Estimate]] = {}
+    for estimate in evaluation.grouped(column):
+        groups.setdefault(estimate.group[0][1], {})[estimate.measure] = estimate
+    return groups
+
+
+def _cell(estimate: Estimate | None) -> float | None:
+    return None if estimate is None or estimate.degenerate is not None else estimate.value

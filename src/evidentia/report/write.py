@@ -1,0 +1,84 @@
+"""Tables as CSV and LaTeX; what came from a user's file cannot become a formula or a command."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+
+from evidentia.report.tables import Table, Value, tables_of
+from evidentia.results import Evaluation
+
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "[": "{[}",  # at the start of a row these two would be read as an option of the line break before it
+    "*": "{*}",
+}
+
+
+def write_tables(evaluation: Evaluation, folder: Path) -> None:
+    """Write every table as CSV (unrounded) and as LaTeX (rounded, booktabs)."""
+    folder.mkdir()
+    for table in tables_of(evaluation):
+        _write_csv(table, folder / f"{table.name}.csv")
+        (folder / f"{table.name}.tex").write_text(latex(table), encoding="utf-8")
+
+
+def _write_csv(table: Table, path: Path) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([csv_cell(column) for column in table.columns])
+        writer.writerows([[csv_cell(cell) for cell in row] for row in table.rows])
+
+
+def csv_cell(value: Value) -> Value:
+    """A cell that a spreadsheet will not run.
+
+    >>> csv_cell("=1+1"), csv_cell(-0.5), csv_cell("A.1")
+    ("'=1+1", -0.5, 'A.1')
+    """
+    return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
+
+
+def latex(table: Table) -> str:
+    """A booktabs table; text is escaped, numbers are rounded to four decimals, long words stay in the CSV."""
+    kept = [i for i, column in enumerate(table.columns) if column not in {"meaning", "definition", "population"}]
+    head = " & ".join(latex_text(table.columns[i]) for i in kept)
+    body = "\n".join(" & ".join(_latex_cell(row[i]) for i in kept) + r" \\" for row in table.rows)
+    align = "".join("l" if i == 0 else "r" for i in range(len(kept)))
+    return (
+        "% needs \\usepackage{booktabs}\n"
+        f"\\begin{{tabular}}{{{align}}}\n\\toprule\n{head} \\\\\n\\midrule\n{body}\n\\bottomrule\n\\end{{tabular}}\n"
+    )
+
+
+def latex_text(text: str) -> str:
+    """Escape what LaTeX would take for a command.
+
+    >>> latex_text("A_1 & 5%")
+    'A\\\\_1 \\\\& 5\\\\%'
+    """
+    return "".join(_LATEX.get(letter, letter) for letter in re.sub(r"[\x00-\x1f\x7f]", " ", text))
+
+
+def _latex_cell(value: Value) -> str:
+    if value is None:
+        return "--"
+    if isinstance(value, str):
+        return latex_text(value)
+    whole = isinstance(value, int) or (value.is_integer() and abs(value) > 1)
+    return f"{value:,.0f}" if whole else f"{value:.4f}"

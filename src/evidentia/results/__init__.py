@@ -1,0 +1,17 @@
+"""Frozen results and their strict-JSON form."""
+
+from evidentia.results.estimate import Distribution, Estimate, Finding, NotComputed, OtherDefinition
+from evidentia.results.evaluation import Evaluation
+from evidentia.results.strict_json import dumps, dumps_by_line, loads
+
+__all__ = [
+    "Distribution",
+    "Estimate",
+    "Evaluation",
+    "Finding",
+    "NotComputed",
+    "OtherDefinition",
+    "dumps",
+    "dumps_by_line",
+    "loads",
+]

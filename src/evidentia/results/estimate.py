@@ -1,0 +1,141 @@
+"""One number with everything that a reader needs to believe it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from types import MappingProxyType
+from typing import Any, Literal
+
+Status = Literal["passed", "failed", "not applicable", "skipped"]
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """Spread of the per-query values behind a mean; the last four are set for counts of sentences."""
+
+    std: float | None
+    median: float
+    p25: float
+    p75: float
+    p90: float | None = None
+    min: float | None = None
+    max: float | None = None
+    histogram: Mapping[str, int] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain content for JSON, without what does not apply."""
+        content = {"std": self.std, "median": self.median, "p25": self.p25, "p75": self.p75}
+        if self.histogram is None:
+            return content
+        return content | {
+            "p90": self.p90,
+            "min": self.min,
+            "max": self.max,
+            "histogram": dict(self.histogram),
+        }
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A measure's value on one population, with its definition, sample size and every reservation about it.
+
+    ``degenerate`` says why the value is a convention rather than a measurement; None means that it is a measurement.
+    """
+
+    name: str
+    value: float
+    definition: str
+    family: str
+    label: str
+    n: int
+    n_clusters: int
+    population: str
+    direction: str
+    meaning: str
+    group: tuple[tuple[str, str], ...] = ()
+    ci: tuple[float, float] | None = None
+    replicates_left_out: int | None = None
+    distribution: Distribution | None = None
+    fold_mean: float | None = None
+    fold_std: float | None = None
+    folds_used: int | None = None
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    degenerate: str | None = None
+    warnings: tuple[str, ...] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ("left_out", "details"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+
+    @property
+    def measure(self) -> str:
+        """The name without its group."""
+        return self.name.partition("[")[0]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The entry of ``summary.json``."""
+        return {
+            "value": self.value,
+            "definition": self.definition,
+            "ci": None if self.ci is None else list(self.ci),
+            "replicates_left_out": self.replicates_left_out,
+            "distribution": None if self.distribution is None else self.distribution.to_dict(),
+            "fold_mean": self.fold_mean,
+            "fold_std": self.fold_std,
+            "folds_used": self.folds_used,
+            "n": self.n,
+            "n_clusters": self.n_clusters,
+            "population": self.population,
+            "left_out": dict(self.left_out),
+            "degenerate": self.degenerate,
+            "warnings": list(self.warnings),
+            "direction": self.direction,
+            "family": self.family,
+            "label": self.label,
+            "meaning": self.meaning,
+            "details": dict(self.details),
+        }
+
+
+@dataclass(frozen=True)
+class NotComputed:
+    """Measures that this run cannot have, and what it would need."""
+
+    family: str
+    reason: str
+    measures: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain content for JSON."""
+        return asdict(self) | {"measures": list(self.measures)}
+
+
+@dataclass(frozen=True)
+class OtherDefinition:
+    """The same name under another profile's definition, where the value differs."""
+
+    name: str
+    profiles: tuple[str, ...]
+    definition: str
+    value: float
+    degenerate: str | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain content for JSON."""
+        return asdict(self) | {"profiles": list(self.profiles)}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a coded check found, and on how much it looked."""
+
+    code: str
+    title: str
+    status: Status
+    message: str
+
+    def to_dict(self) -> dict[str, str]:
+        """Plain content for JSON."""
+        return asdict(self)

@@ -1,0 +1,126 @@
+"""The result of evaluating a run: frozen, indexable by measure name, and able to save itself."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from evidentia.errors import UnknownNameError
+from evidentia.results.estimate import Estimate, Finding, NotComputed, OtherDefinition
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SCHEMA = "evidentia.summary/1"
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Every number of an evaluation under one profile.
+
+    ``evaluation["nDCG@10"]`` finds an estimate by any name that means it, also ``"ndcg_cut_10"`` or ``"AUROC[fold=3]"``.
+    """
+
+    profile: str
+    seed: int
+    resamples: int
+    measures: Mapping[str, Estimate]
+    not_computed: tuple[NotComputed, ...] = ()
+    checks: tuple[Finding, ...] = ()
+    other_definitions: tuple[OtherDefinition, ...] = ()
+    notes: tuple[str, ...] = ()
+    dataset: Mapping[str, Any] = field(default_factory=dict)
+    thresholds: tuple[Mapping[str, Any], ...] = ()  # chosen by this evaluation, with the posts they were chosen on
+    per_query: Mapping[str, tuple[Any, Any]] = field(
+        default_factory=dict, repr=False
+    )  # values, and which of them count
+    resolve: Callable[[str], str] = field(default=str, repr=False)
+    writer: Callable[[Evaluation, Path, bool], None] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        for name in ("measures", "dataset", "per_query"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+
+    def __getitem__(self, name: str) -> Estimate:
+        found = self.measures.get(name) or self.measures.get(self.resolve(name))
+        if found is not None:
+            return found
+        for gap in self.not_computed:
+            if self.resolve(name).partition("[")[0] in gap.measures:
+                raise UnknownNameError(f"{name} was not computed: {gap.reason}")
+        close = difflib.get_close_matches(self.resolve(name), self.measures, n=3)
+        raise UnknownNameError(f"{name} is not in this result." + (f" Near it: {', '.join(close)}." if close else ""))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.measures)
+
+    def __len__(self) -> int:
+        return len(self.measures)
+
+    @property
+    def passed(self) -> bool:
+        """Whether no check failed."""
+        return all(check.status != "failed" for check in self.checks)
+
+    def overall(self) -> tuple[Estimate, ...]:
+        """The estimates over the whole run, without groups."""
+        return tuple(estimate for estimate in self.measures.values() if not estimate.group)
+
+    def grouped(self, column: str) -> tuple[Estimate, ...]:
+        """The estimates of every value of one grouping column."""
+        return tuple(e for e in self.measures.values() if len(e.group) == 1 and e.group[0][0] == column)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The content of ``summary.json``."""
+        return {
+            "schema": SCHEMA,
+            "profile": self.profile,
+            "seed": self.seed,
+            "resamples": self.resamples,
+            "dataset": dict(self.dataset),
+            "measures": {name: estimate.to_dict() for name, estimate in self.measures.items()},
+            "not_computed": [gap.to_dict() for gap in self.not_computed],
+            "other_definitions": [other.to_dict() for other in self.other_definitions],
+            "checks": [check.to_dict() for check in self.checks],
+            "notes": list(self.notes),
+        }
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row per number, as a polars frame."""
+        import polars as pl
+
+        columns = [
+            "value",
+            "fold_mean",
+            "fold_std",
+            "folds_used",
+            "n",
+            "n_clusters",
+            "population",
+            "degenerate",
+            "definition",
+            "family",
+        ]
+        rows = [
+            {"measure": estimate.name.partition("[")[0], "group": _words(estimate.group)}
+            | {column: getattr(estimate, column) for column in columns}
+            | {"ci_low": estimate.ci and estimate.ci[0], "ci_high": estimate.ci and estimate.ci[1]}
+            for estimate in self.measures.values()
+        ]
+        return pl.DataFrame(rows, infer_schema_length=None)
+
+    def save(self, folder: str | Path, *, force: bool = False) -> None:
+        """Write every file of the result into a new folder, all or nothing; ``force`` replaces an existing one."""
+        if self.writer is None:
+            raise UnknownNameError(
+                "This result was not made by evidentia.evaluation, so it has no run to save beside it."
+            )
+        self.writer(self, Path(folder), force)
+
+
+def _words(group: tuple[tuple[str, str], ...]) -> str:
+    return ", ".join(f"{column}={value}" for column, value in group)

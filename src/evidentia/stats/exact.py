@@ -1,0 +1,70 @@
+"""Sums that do not depend on the order of their terms.
+
+Float addition rounds, so blocks, threads and machines would disagree in the last digits. Values are therefore split onto
+two fixed dyadic grids, a coarse and a fine one, chosen such that sums of up to 2^27 terms are exact in float64 on each.
+Only the last addition, of the two totals, rounds, and it always rounds the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from evidentia.stats.counting import add_up
+from evidentia.tables.queries import Floats, Ints
+
+TERMS = 2.0**27  # how many terms, repetitions included, a sum may have
+COARSE = 2.0**-26  # grid of the coarse part, relative to the bound
+FINE = 2.0**-53
+
+
+def split(values: Floats, bound: float) -> tuple[Floats, Floats]:
+    """Cut values with |value| <= bound (a power of two) into a coarse and a fine part on fixed grids.
+
+    >>> coarse, fine = split(np.array([1 / 3]), 1.0)
+    >>> abs(float(coarse[0] + fine[0]) - 1 / 3) <= 2**-54
+    True
+    """
+    coarse = np.rint(values / (bound * COARSE)) * (bound * COARSE)
+    fine = np.rint((values - coarse) / (bound * FINE)) * (bound * FINE)
+    return coarse, fine
+
+
+@dataclass
+class ExactSums:
+    """Running sums of matrices, row by row into groups; the total is the same in whatever order the rows came.
+
+    ``bound`` None says that the values are integers, which add up exactly as they are.
+    """
+
+    groups: int
+    bound: float | None
+    coarse: Floats | None = None
+    fine: Floats | None = None
+
+    def add(self, values: Floats, codes: Ints | None, weights: Floats | None = None) -> None:
+        """Add the rows of ``values`` (repeated ``weights`` times) to the groups that ``codes`` names; None: all to one."""
+        if self.bound is None:
+            self.coarse = _plus(self.coarse, self._summed(values, codes, weights))
+            return
+        coarse, fine = split(values, self.bound)
+        self.coarse = _plus(self.coarse, self._summed(coarse, codes, weights))
+        self.fine = _plus(self.fine, self._summed(fine, codes, weights))
+
+    def total(self) -> Floats:
+        """The sums: one row per group, one column per statistic."""
+        assert self.coarse is not None
+        return self.coarse if self.fine is None else self.coarse + self.fine
+
+    def _summed(self, values: Floats, codes: Ints | None, weights: Floats | None) -> Floats:
+        if weights is not None:
+            values = values * weights[:, None]
+        if codes is None:
+            total: Floats = values.sum(axis=0, keepdims=True)
+            return total
+        return np.column_stack([add_up(codes, column, self.groups) for column in values.T])
+
+
+def _plus(total: Floats | None, more: Floats) -> Floats:
+    return more if total is None else total + more

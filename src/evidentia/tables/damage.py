@@ -1,0 +1,160 @@
+"""What is wrong with a file that cannot be read, and on which line. Runs only when something is wrong."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+
+import numpy as np
+
+from evidentia.errors import InputError, Problem, counted, shown
+from evidentia.tables.queries import Ints
+
+
+def not_utf8(name: str, data: bytes, error: UnicodeDecodeError) -> Problem:
+    """Name the line and the byte that are not UTF-8."""
+    line = data.count(b"\n", 0, error.start) + 1
+    return Problem(
+        "WRONG_ENCODING",
+        f"{name}: not UTF-8 (first: line {line}, byte offset {error.start}, byte 0x{data[error.start]:02x}). "
+        "Re-save it as UTF-8, for example with iconv -f WINDOWS-1252 -t UTF-8.",
+    )
+
+
+def utf16(name: str) -> Problem:
+    """Say that a file starts with the mark of UTF-16."""
+    return Problem(
+        "WRONG_ENCODING",
+        f"{name}: this is UTF-16 (its first two bytes, at line 1, byte offset 0, say so). "
+        "Re-save it as UTF-8; in Excel that is 'CSV UTF-8'.",
+    )
+
+
+def csv_lines(data: bytes, delimiter: str) -> Ints:
+    """The line on which each data row of a CSV file starts, line breaks inside quoted cells included."""
+    try:
+        starts = [line for line, _ in _csv_rows(data, delimiter)]
+    except csv.Error:  # a cell beyond the size that Python's reader takes: the best that is left is to count
+        starts = list(range(1, data.count(b"\n") + 2))
+    return np.asarray(starts[1:], np.int64)
+
+
+def ragged(name: str, data: bytes, delimiter: str) -> list[Problem]:
+    """Find rows with more or fewer cells than the header."""
+    rows = _csv_rows(data, delimiter)
+    width = len(next(rows)[1])
+    bad = []
+    try:
+        bad = [(line, len(cells)) for line, cells in rows if cells and len(cells) != width]
+    except csv.Error:  # a misplaced quote, which broken_csv reports
+        return []
+    if not bad:
+        return []
+    line, cells = bad[0]
+    return [
+        Problem(
+            "RAGGED_ROWS",
+            f"{name}: {counted(len(bad), 'row')} whose number of cells is not that of the header, {width} "
+            f"(first: line {line}, with {counted(cells, 'cell')}). "
+            "Quote cells that hold the delimiter, or name the right delimiter.",
+        )
+    ]
+
+
+def broken_csv(name: str, data: bytes, delimiter: str) -> list[Problem]:
+    """Say why a CSV file could not be parsed."""
+    if problems := ragged(name, data, delimiter):
+        return problems
+    line = _broken_row(data, delimiter)
+    return [
+        Problem(
+            "BROKEN_CSV",
+            f"{name}: 1 quoted cell that does not end where it should (first: line {line}). "
+            'Close the quote, and write a quote inside a cell as "".',
+        )
+    ]
+
+
+def broken_jsonl(name: str, data: bytes) -> list[Problem]:
+    """Say which lines are not JSON objects, or which key holds values of several types."""
+    bad: list[tuple[int, str]] = []
+    types: dict[str, dict[str, int]] = {}
+    for number, line in json_lines(data):
+        try:
+            record = json.loads(line, parse_constant=_refuse_constant)
+        except ValueError as error:
+            bad.append((number, str(error) if isinstance(error, _ConstantError) else "not JSON"))
+            continue
+        if not isinstance(record, dict):
+            bad.append((number, "not an object"))
+            continue
+        for key, value in record.items():
+            if value is not None:
+                types.setdefault(key, {}).setdefault(type(value).__name__, number)
+    if bad:
+        return [
+            Problem(
+                "BROKEN_JSON",
+                f"{name}: {counted(len(bad), 'line')} that cannot be read as a JSON object "
+                f"(first: line {bad[0][0]}, {bad[0][1]}). Write one object per line.",
+            )
+        ]
+    return _mixed_types(name, types)
+
+
+def json_lines(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """The lines of a JSONL file that are not blank, with their numbers."""
+    return ((number, line) for number, line in enumerate(data.split(b"\n"), 1) if line.strip())
+
+
+def _mixed_types(name: str, types: dict[str, dict[str, int]]) -> list[Problem]:
+    mixed = {key: seen for key, seen in types.items() if len(seen) > 1}
+    if not mixed:
+        return [Problem("BROKEN_JSON", f"{name}: cannot be read as JSON Lines. Write one object per line.")]
+    key, seen = next(iter(mixed.items()))
+    places = ", ".join(f"{kind} on line {line}" for kind, line in seen.items())
+    return [
+        Problem(
+            "MIXED_TYPES",
+            f"{name}: {counted(len(mixed), 'key')} with values of several types "
+            f"(first: {shown(key)}, {places}). Write the same type on every line.",
+        )
+    ]
+
+
+class _ConstantError(ValueError):
+    """NaN or Infinity, which Python writes and JSON does not have."""
+
+
+def _refuse_constant(constant: str) -> object:
+    raise _ConstantError(f"{constant} is not JSON")
+
+
+def _csv_rows(data: bytes, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a CSV file from the header on, each with the line on which it starts."""
+    reader = csv.reader(io.StringIO(data.decode(), newline=""), delimiter=delimiter, strict=True)
+    start, seen_header = 1, False
+    for cells in reader:
+        seen_header = seen_header or bool(cells)
+        if seen_header:
+            yield start, cells
+        start = reader.line_num + 1
+
+
+def _broken_row(data: bytes, delimiter: str) -> int:
+    """The line on which the row starts that cannot be parsed."""
+    reader = csv.reader(io.StringIO(data.decode(), newline=""), delimiter=delimiter, strict=True)
+    start = 1
+    try:
+        for _ in reader:
+            start = reader.line_num + 1
+    except csv.Error:
+        return start
+    return 1
+
+
+def refuse(code: str, message: str) -> InputError:
+    """Make the error of a single problem."""
+    return InputError(Problem(code, message))

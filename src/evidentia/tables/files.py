@@ -1,0 +1,196 @@
+"""Files and data frames as they come: bytes to a frame, with the place of every row for messages."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import hashlib
+import io
+import os
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from evidentia.errors import InputError, shown
+from evidentia.tables import damage
+from evidentia.tables.damage import refuse
+from evidentia.tables.queries import Ints
+
+_FORMATS = {
+    ".csv": "csv",
+    ".txt": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+}
+_POLARS_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError)
+
+
+@dataclass(frozen=True, eq=False)
+class Content:
+    """The bytes of a file, unpacked; the hash is that of the file as it lies on the disk."""
+
+    name: str
+    sha256: str
+    data: bytes
+
+    def text(self) -> bytes:
+        """The bytes as UTF-8 without a byte order mark, or an error that names the first wrong byte."""
+        if self.data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            raise InputError(damage.utf16(self.name))
+        try:
+            self.data.decode()
+        except UnicodeDecodeError as error:
+            raise InputError(damage.not_utf8(self.name, self.data, error)) from None
+        text = self.data.removeprefix(b"\xef\xbb\xbf")
+        if not text.strip():
+            raise refuse("EMPTY_FILE", f"{self.name}: 0 rows; the file is empty. Write the table again.")
+        return text
+
+
+@dataclass(frozen=True, eq=False)
+class Loaded:
+    """A table as it was found. ``place`` says where a row is: a line of a text file, else a row number."""
+
+    name: str
+    frame: pl.DataFrame
+    place: Callable[[int], str]
+    sha256: str | None = None
+
+
+def load(source: object, *, delimiter: str = ",") -> Loaded:
+    """Read a CSV, TSV, Parquet or JSONL file (each also gzipped), or any data frame that speaks Arrow."""
+    if isinstance(source, str | os.PathLike):
+        loaded = _load_file(Path(source), delimiter)
+    else:
+        loaded = _load_dataframe(source)
+    if loaded.frame.height == 0:
+        message = f"{loaded.name}: 0 rows; it has column names (line 1) but no data. Write the table again."
+        raise refuse("EMPTY_FILE", message)
+    return loaded
+
+
+def read_content(path: Path) -> Content:
+    """Read the bytes of a file and unpack them if they are gzipped."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        message = f"{path.name}: no such file. Check the name and the folder."
+        raise refuse("MISSING_FILE", message) from None
+    except OSError as error:
+        message = f"{path.name}: cannot be read ({error.strerror}). Name a readable file."
+        raise refuse("UNREADABLE_FILE", message) from None
+    sha256 = hashlib.sha256(data).hexdigest()
+    if data[:2] == b"\x1f\x8b":
+        try:
+            data = gzip.decompress(data)
+        except (OSError, EOFError, zlib.error):
+            message = f"{path.name}: a gzip file that is damaged or cut short. Copy or download it again."
+            raise refuse("BROKEN_GZIP", message) from None
+    return Content(path.name, sha256, data)
+
+
+def _load_file(path: Path, delimiter: str) -> Loaded:
+    content = read_content(path)
+    plain = path.with_suffix("") if path.suffix.lower() == ".gz" else path
+    kind = _FORMATS.get(plain.suffix.lower())
+    if kind is None:
+        known = ", ".join(_FORMATS)
+        message = f"{path.name}: unknown format {shown(plain.suffix)}. Name the file {known}; .gz may follow."
+        raise refuse("UNKNOWN_FORMAT", message)
+    if kind == "parquet":
+        return _load_parquet(content)
+    if kind == "jsonl":
+        return _load_jsonl(content)
+    return _load_csv(content, "\t" if kind == "tsv" and delimiter == "," else delimiter)
+
+
+def _load_csv(content: Content, delimiter: str) -> Loaded:
+    if len(delimiter) != 1 or not delimiter.isascii():
+        raise refuse("DELIMITER", f"{content.name}: the delimiter must be one character, not {shown(delimiter)}.")
+    text = content.text().rstrip(b"\r\n")
+    _refuse_repeated_columns(content.name, text, delimiter)
+    try:
+        frame = pl.read_csv(text, separator=delimiter, infer_schema=False)
+    except _POLARS_ERRORS:  # its message may hold a cell's text
+        raise InputError(*damage.broken_csv(content.name, text, delimiter)) from None
+    if _may_have_short_rows(frame, text, delimiter) and (problems := damage.ragged(content.name, text, delimiter)):
+        raise InputError(*problems)
+    return Loaded(content.name, frame, _line(lambda: damage.csv_lines(text, delimiter)), content.sha256)
+
+
+def _refuse_repeated_columns(name: str, text: bytes, delimiter: str) -> None:
+    first = text.lstrip(b"\r\n").split(b"\n", 1)[0].decode()
+    header = next(csv.reader([first], delimiter=delimiter), [])
+    repeated = sorted({column for column in header if header.count(column) > 1})
+    if repeated:
+        message = (
+            f"{name}: {len(repeated)} repeated column name (line 1: {', '.join(map(shown, repeated))}). "
+            "Give every column a name of its own."
+        )
+        raise refuse("DUPLICATE_COLUMN", message)
+
+
+def _may_have_short_rows(frame: pl.DataFrame, text: bytes, delimiter: str) -> bool:
+    """Whether a row may lack cells, which polars fills up silently; rows with too many cells it refuses."""
+    if not frame.height or not frame.to_series(-1).null_count():
+        return False
+    cells = (frame.width - 1) * (frame.height + 1)
+    return b'"' in text or text.count(delimiter.encode()) != cells
+
+
+def _load_jsonl(content: Content) -> Loaded:
+    text = content.text()
+    try:
+        frame = pl.read_ndjson(io.BytesIO(text), infer_schema_length=None)
+    except _POLARS_ERRORS:
+        raise InputError(*damage.broken_jsonl(content.name, text)) from None
+    lines = _line(lambda: np.asarray([number for number, _ in damage.json_lines(text)], np.int64))
+    return Loaded(content.name, frame, lines, content.sha256)
+
+
+def _load_parquet(content: Content) -> Loaded:
+    if not content.data:
+        raise refuse("EMPTY_FILE", f"{content.name}: 0 rows; the file is empty. Write the table again.")
+    try:
+        frame = pl.read_parquet(io.BytesIO(content.data))
+    except _POLARS_ERRORS:
+        message = f"{content.name}: not a Parquet file, or one that is cut short. Write or copy it again."
+        raise refuse("BROKEN_PARQUET", message) from None
+    return Loaded(content.name, _without_index(frame), _row, content.sha256)
+
+
+def _load_dataframe(source: object) -> Loaded:
+    if isinstance(source, pl.LazyFrame):
+        source = source.collect()
+    if not isinstance(source, pl.DataFrame):
+        if not hasattr(source, "__arrow_c_stream__"):
+            message = (
+                f"<dataframe>: a {type(source).__name__} is not a table. Give a path, or a polars, pandas or "
+                "pyarrow data frame."
+            )
+            raise refuse("NOT_A_TABLE", message)
+        source = pl.DataFrame(source)
+    return Loaded("<dataframe>", _without_index(source), _row)
+
+
+def _without_index(frame: pl.DataFrame) -> pl.DataFrame:
+    """Leave out the index that pandas stores beside the columns."""
+    return frame.select(pl.exclude("^__index_level_.*$"))
+
+
+def _line(lines: Callable[[], Ints]) -> Callable[[int], str]:
+    lines = cache(lines)
+    return lambda row: f"line {lines()[row]}"
+
+
+def _row(row: int) -> str:
+    return f"row {row + 1}"

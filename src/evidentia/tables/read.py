@@ -1,0 +1,227 @@
+"""Read a run: load, map, type, check everything in one pass, and build."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from evidentia.errors import InputError, Problem, shown
+from evidentia.tables.build import build, canonical_order, completed, fold_labels, written
+from evidentia.tables.candidates import Pool, align, derive, gather, marked, pool_problems, uid_in_two_posts
+from evidentia.tables.card import DatasetCard, load_card
+from evidentia.tables.checks import missing_ids, missing_pairs, row_problems, uid_problems
+from evidentia.tables.columns import CANDIDATES, PER_QUERY, Typed, missing_column, typed
+from evidentia.tables.files import load
+from evidentia.tables.queries import Candidates, Ints, Queries
+from evidentia.tables.run import Run, Source
+from evidentia.tables.split import Split, between_parts, split_rows
+from evidentia.tables.table import ROW, Table
+from evidentia.tables.uids import coded
+
+
+def read_run(
+    source: object,
+    *,
+    candidates: object = None,
+    mapping: Mapping[str, str] | None = None,
+    candidates_mapping: Mapping[str, str] | None = None,
+    delimiter: str = ",",
+    card: DatasetCard | str | Path | None = None,
+    by: Sequence[str] = (),
+) -> Run:
+    """Read and check a run: a CSV, TSV, Parquet or JSONL file (gzip too), or a polars, pandas or Arrow table.
+
+    ``mapping`` gives canonical name -> column in the file; ``by`` names further columns to slice by. All
+    problems that one pass can find are raised together in one InputError.
+
+    >>> run = read_run(pl.DataFrame({"post_id": [1], "criterion_id": ["A.1"], "gold_sent_uids": ["s1|s2"]}))
+    >>> len(run), run.queries.n_gold.tolist()
+    (1, [2])
+    """
+    by = (by,) if isinstance(by, str) else tuple(by)
+    reader = _Reader(delimiter)
+    run, pool = reader.run(source, mapping), reader.candidates(candidates, candidates_mapping)
+    read_card = reader.card(card)
+    if run is None or reader.problems:
+        raise InputError(*reader.problems)
+    inputs = _Inputs(run, pool, read_card, tuple(reader.sources))
+    problems = [*inputs.run.problems, *(inputs.pool.problems if inputs.pool else ())]
+    checked = _check(inputs, problems, by)
+    if problems:
+        raise InputError(*problems)
+    return _run(inputs, checked, by)
+
+
+def validate_run(source: object, **options: Any) -> tuple[Problem, ...]:
+    """Every problem that read_run would raise, given the same arguments; empty if the run is fine."""
+    try:
+        read_run(source, **options)
+    except InputError as error:
+        return error.problems
+    return ()
+
+
+@dataclass(frozen=True, eq=False)
+class _Inputs:
+    run: Typed
+    pool: Typed | None
+    card: DatasetCard | None
+    sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class _Checked:
+    split: Split  # with coded uids
+    pool: Pool | None
+    uid: Ints  # the codes of the candidates' uids
+
+
+@dataclass(frozen=True, eq=False)
+class _Reader:
+    """Loads one input after the other, and keeps what was wrong with them for the end."""
+
+    delimiter: str
+    problems: list[Problem] = field(default_factory=list)
+    sources: list[Source] = field(default_factory=list)
+
+    def run(self, given: object, mapping: Mapping[str, str] | None) -> Typed | None:
+        return self._table("run", given, PER_QUERY, mapping)
+
+    def candidates(self, given: object, mapping: Mapping[str, str] | None) -> Typed | None:
+        return None if given is None else self._table("candidates", given, CANDIDATES, mapping)
+
+    def card(self, given: DatasetCard | str | Path | None) -> DatasetCard | None:
+        try:
+            return load_card(given) if isinstance(given, str | Path) else given
+        except InputError as error:
+            self.problems.extend(error.problems)
+            return None
+
+    def _table(
+        self, role: str, given: object, kinds: Mapping[str, str], mapping: Mapping[str, str] | None
+    ) -> Typed | None:
+        try:
+            loaded = load(given, delimiter=self.delimiter)
+            self.sources.append(Source(role, loaded.name, loaded.sha256, loaded.frame.height))
+            return typed(loaded, kinds, mapping, _REQUIRED[role])
+        except InputError as error:
+            self.problems.extend(error.problems)
+            return None
+
+
+_REQUIRED = {
+    "run": ("post_id", "criterion_id"),
+    "candidates": ("post_id", "criterion_id", "sent_uid", "score"),
+}
+
+
+def _check(inputs: _Inputs, problems: list[Problem], by: Sequence[str]) -> _Checked:
+    """Collect the problems of all rows; what is returned may be used only if there are none."""
+    table = inputs.run.table
+    problems += _unknown_slices(table, by)
+    split = split_rows(table, PER_QUERY)
+    problems += split.problems
+    pool = None
+    if inputs.pool is not None:
+        candidates = split_rows(inputs.pool.table, CANDIDATES)
+        problems += candidates.problems
+        pool = align(candidates.eval, split.eval)
+        split = replace(split, eval=derive(split.eval, pool))
+    problems += _no_labels(inputs, split, pool)
+    for part in (split.eval, split.tune):
+        problems += row_problems(part)
+    problems += missing_ids(split.train)
+    problems += between_parts(split)
+    if inputs.card is not None:
+        problems += missing_pairs(split.eval, inputs.card)
+    parts, uid = coded([split.eval, split.tune, split.train], pool.table.frame["sent_uid"] if pool else None)
+    for part in parts[:2]:
+        problems += uid_problems(part)
+    if pool is not None:
+        problems += pool_problems(pool, uid, parts[0])
+    if not any(problem.code == "MISSING_ID" for problem in problems):  # without its post, no uid is in place
+        problems += uid_in_two_posts(parts, pool.table if pool else None, uid)
+    return _Checked(replace(split, eval=parts[0], tune=parts[1], train=parts[2]), pool, uid)
+
+
+def _unknown_slices(table: Table, by: Sequence[str]) -> list[Problem]:
+    there = [name for name, kind in table.frame.schema.items() if not kind.is_nested() and name != ROW]
+    missing = [column for column in by if column not in there]
+    if not missing:
+        return []
+    return [
+        Problem(
+            "UNKNOWN_COLUMN",
+            f"{table.name}: there is no column {', '.join(map(shown, missing))} to slice by. "
+            f"Name some of the {len(there)} columns that are there: {', '.join(map(shown, there))}.",
+        )
+    ]
+
+
+def _no_labels(inputs: _Inputs, split: Split, pool: Pool | None) -> list[Problem]:
+    if inputs.run.problems or (inputs.pool and inputs.pool.problems) or not split.eval.frame.height:
+        return []  # the column may be there, and wrong
+    name, columns = split.eval.name, inputs.run.table.frame.columns[1:]
+    problems = []
+    if not any(split.eval.has(column) for column in ("gold_sent_uids", "has_evidence")):
+        problems.append(missing_column(name, "gold_sent_uids or has_evidence (one of them is needed)", columns))
+    elif split.tune.frame.height and not any(split.tune.has(c) for c in ("gold_sent_uids", "has_evidence")):
+        problems.append(missing_column(name, "gold_sent_uids or has_evidence for its TUNE rows", columns))
+    if pool is not None and not pool.table.has("is_gold") and not split.eval.has("gold_sent_uids"):
+        what = f"is_gold (or gold_sent_uids in {name})"
+        problems.append(missing_column(pool.table.name, what, pool.table.frame.columns[1:]))
+    return problems
+
+
+def _run(inputs: _Inputs, checked: _Checked, by: Sequence[str]) -> Run:
+    split = checked.split
+    folds = fold_labels(split.eval)
+    order = canonical_order(split.eval)
+    evaluated, queries = _part(split.eval, order, folds, by)
+    pool_arrays, pool_frame = _pool(checked, order)
+    tune_frame, tune, orphans = _tune(split.tune, folds, by)
+    left_out = {"TRAIN rows": split.train.frame.height, "TUNE rows of folds without EVAL rows": orphans}
+    return Run(
+        queries=replace(queries, candidates=pool_arrays),
+        frame=evaluated,
+        tune=tune,
+        tune_frame=tune_frame,
+        candidates=pool_frame,
+        sources=inputs.sources,
+        card=inputs.card,
+        left_out=MappingProxyType({reason: n for reason, n in left_out.items() if n}),
+        notes=(*inputs.run.notes, *split.notes, *(inputs.pool.notes if inputs.pool else ())),
+    )
+
+
+def _part(table: Table, order: Ints, folds: tuple[str, ...], by: Sequence[str]) -> tuple[pl.DataFrame, Queries]:
+    ordered = table.take(order)
+    ordered = replace(ordered, frame=completed(ordered))
+    slices = [column for column in by if ordered.has(column)]
+    return written(ordered.frame), build(ordered, folds=folds, by=slices)
+
+
+def _tune(table: Table, folds: tuple[str, ...], by: Sequence[str]) -> tuple[pl.DataFrame | None, Queries | None, int]:
+    rows = np.arange(table.frame.height)
+    if folds and table.has("fold"):
+        rows = table.rows(pl.col("fold").is_in(folds))
+    orphans = table.frame.height - len(rows)
+    if not len(rows):
+        return None, None, orphans
+    table = table.take(rows)
+    own_folds = folds if table.has("fold") else ()
+    frame, queries = _part(table, canonical_order(table, own_folds), own_folds, by)
+    return frame, queries, orphans
+
+
+def _pool(checked: _Checked, order: Ints) -> tuple[Candidates | None, pl.DataFrame | None]:
+    if checked.pool is None:
+        return None, None
+    arrays, frame = gather(marked(checked.pool, checked.uid, checked.split.eval), order)
+    return arrays, written(frame)

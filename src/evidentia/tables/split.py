@@ -1,0 +1,74 @@
+"""TRAIN, TUNE and EVAL rows apart, and the rules that hold between them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+
+from evidentia.errors import Problem
+from evidentia.tables.columns import UIDS
+from evidentia.tables.table import Table
+
+PARTS = ("EVAL", "TUNE", "TRAIN")
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """The parts of a table, and what was wrong or worth a note about them. A part may have no rows."""
+
+    eval: Table
+    tune: Table
+    train: Table
+    problems: tuple[Problem, ...]
+    notes: tuple[str, ...] = ()
+
+
+def split_rows(table: Table, kinds: Mapping[str, str]) -> Split:
+    """Take a table apart by its split column; without one every row is EVAL."""
+    if not table.has("split"):
+        nothing = table.take(np.empty(0, np.int64))
+        return Split(table, replace(nothing, part="TUNE"), replace(nothing, part="TRAIN"), ())
+    upper = pl.col("split").str.strip_chars().str.to_uppercase()
+    bad = table.rows(upper.is_in(PARTS).not_() | upper.is_null())
+    problems = table.problem(
+        "UNKNOWN_SPLIT", bad, "with an unknown split", "Write TRAIN, TUNE or EVAL in every row.", "split"
+    )
+    table = replace(table, frame=table.frame.with_columns(upper))
+    parts = {part: _part(table, part, kinds) for part in PARTS}
+    if not bad.size and not parts["EVAL"].frame.height:
+        message = f"{table.name}: 0 EVAL rows in {table.frame.height:,} rows (first: {table.place(0)}). "
+        problems.append(Problem("NO_EVAL_ROWS", message + "Measures read EVAL rows only: mark them in split."))
+    absent = [c for c in table.frame.columns if parts["EVAL"].frame.height and not parts["EVAL"].has(c)]
+    notes = tuple(f"{table.name}: the column {c} is empty in all EVAL rows and was taken as absent." for c in absent)
+    return Split(parts["EVAL"], parts["TUNE"], parts["TRAIN"], tuple(problems), notes)
+
+
+def _part(table: Table, part: str, kinds: Mapping[str, str]) -> Table:
+    chosen = table.take(table.rows(pl.col("split") == part))
+    # thresholds are fitted on TUNE rows, which therefore may have no state or tau yet
+    optional = [c for c, kind in kinds.items() if kind != UIDS and c not in _KEY and chosen.has(c)]
+    empty = [c for c in optional if chosen.frame[c].null_count() == chosen.frame.height]
+    return replace(chosen, part=part, frame=chosen.frame.drop(empty))
+
+
+_KEY = ("post_id", "criterion_id", "sent_uid", "score")
+
+
+def between_parts(split: Split) -> list[Problem]:
+    """Check that no post is TUNE and EVAL in the same fold."""
+    if not split.tune.frame.height:
+        return []
+    on = ["post_id", "fold"] if split.eval.has("fold") and split.tune.has("fold") else ["post_id"]
+    seen = split.eval.frame.select(on).unique().with_columns(_seen=pl.lit(True))
+    shared = split.tune.frame.select(on).join(seen, on=on, how="left", maintain_order="left", nulls_equal=True)
+    bad = np.flatnonzero(shared["_seen"].is_not_null().to_numpy())
+    return split.tune.problem(
+        "TUNE_EVAL_OVERLAP",
+        bad,
+        "whose post is also EVAL in the same fold",
+        "What is tuned on a post must not be judged on it: make TUNE and EVAL posts of a fold disjoint.",
+        "fold" if split.tune.has("fold") else "",
+    )

@@ -1,0 +1,74 @@
+"""A table on its way through the checks: typed columns, coded uids, and a voice for what is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import polars as pl
+
+from evidentia.errors import Problem, counted, shown
+from evidentia.tables.queries import Ints, Ragged
+
+ROW = "__row__"  # the row of the file that a row of the frame came from
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Rows under their canonical column names. ``part`` is EVAL, TUNE or TRAIN; messages name the last two.
+
+    ``uids`` holds every uid column as integer codes, comparable between the tables that were coded together.
+    """
+
+    name: str
+    frame: pl.DataFrame
+    place: Callable[[int], str]
+    part: str = "EVAL"
+    uids: Mapping[str, Ragged] = field(default_factory=dict)
+    n_uids: int = 0
+
+    def has(self, *columns: str) -> bool:
+        """Whether the table has all of these columns."""
+        return all(column in self.frame.columns for column in columns)
+
+    def take(self, rows: Ints) -> Table:
+        """The given rows, in that order."""
+        uids = {column: lists.take(rows) for column, lists in self.uids.items()}
+        return replace(self, frame=self.frame[rows], uids=uids)
+
+    def rows(self, condition: pl.Expr) -> Ints:
+        """The rows for which a condition holds; an unknown is not true."""
+        holds = self.frame.select(condition.fill_null(False)).to_series()
+        return np.flatnonzero(holds.to_numpy())
+
+    def problem(
+        self, code: str, bad: Ints, what: str, remedy: str, detail: Callable[[int], str] | str = ""
+    ) -> list[Problem]:
+        """One problem for all bad rows (none if there are none): how many, where the first is, what to do.
+
+        ``detail`` says more about the first bad row: the column to show, or a function of the row.
+        """
+        if not len(bad):
+            return []
+        first = int(bad[0])
+        if isinstance(detail, str):
+            more = f", {detail} {shown(self.frame[detail][first])}" if detail else ""
+        else:
+            more = ", " + detail(first)
+        among = "" if self.part == "EVAL" else f" among the {self.part} rows"
+        message = f"{self.name}: {counted(len(bad), 'row')} {what}{among} (first: {self.where(first)}{more})."
+        return [Problem(code, f"{message} {remedy}")]
+
+    def where(self, row: int) -> str:
+        """The place of a row in the file, and its key."""
+        key = [f"{name} {shown(self.frame[column][row])}" for column, name in _KEY.items() if self.has(column)]
+        return ", ".join([self.place(int(self.frame[ROW][row])), *key])
+
+
+def codes(ids: pl.Series, labels: Sequence[str]) -> Ints:
+    """The place of each id among the labels."""
+    return ids.cast(pl.Enum(labels)).to_physical().to_numpy().astype(np.int64)
+
+
+_KEY = {"post_id": "post", "criterion_id": "criterion"}

@@ -1,0 +1,60 @@
+"""Synthetic runs from the command line: the same seed gives the same bytes, and the demo is the contract's dataset."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from evidentia.evaluation import command_of
+from evidentia.results import loads
+
+from .command import contents, evidentia, refused
+
+SMALL = ("--posts", "12", "--criteria", "3", "--positives", "7")
+
+
+@pytest.mark.parametrize("more", [(), ("--splits",), ("--format", "parquet"), ("--trec",)])
+def test_the_same_seed_gives_the_same_bytes(more: tuple[str, ...], tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        assert evidentia("synth", *SMALL, *more, "--seed", "5", "-o", tmp_path / folder).code == 0
+    assert evidentia("synth", *SMALL, *more, "--seed", "6", "-o", tmp_path / "c").code == 0
+    assert contents(tmp_path / "a") == contents(tmp_path / "b")
+    assert contents(tmp_path / "a") != contents(tmp_path / "c")
+
+
+def test_the_paths_that_were_written_are_printed_one_a_line(tmp_path: Path) -> None:
+    ran = evidentia("synth", *SMALL, "--trec", "-o", tmp_path / "x")
+    assert (ran.code, ran.err) == (0, "")
+    assert {Path(line) for line in ran.out.splitlines()} == set((tmp_path / "x").iterdir())
+
+
+def test_what_was_asked_for_is_what_is_evaluated(tmp_path: Path) -> None:
+    assert evidentia("synth", *SMALL, "--folds", "4", "--trec", "-o", tmp_path).code == 0
+    summary = loads(evidentia("evaluate", tmp_path / "per_query.csv", "--json").out)
+    shape = {key: summary["dataset"][key] for key in ("posts", "criteria", "queries", "positives", "folds")}
+    assert shape == {"posts": 12, "criteria": 3, "queries": 36, "positives": 7, "folds": 4}
+    trec = ("--qrels", tmp_path / "qrels.txt", "--run", tmp_path / "run.txt", "--json")
+    ranked = loads(evidentia("evaluate", *trec).out)["measures"]
+    assert ranked["Positives"]["value"] == 7
+    for name in ("nDCG@10", "MAP@5", "MRR"):
+        assert ranked[name]["value"] == pytest.approx(summary["measures"][name]["value"], abs=1e-12)
+
+
+def test_the_demo_has_the_shape_of_the_contract_and_computes_everything(tmp_path: Path) -> None:
+    ran = evidentia("demo", "-o", tmp_path / "out")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith("14,770 queries from 1,477 posts, 1,379 with evidence; profile contract\n")
+    assert command_of(tmp_path / "out") == "evidentia demo -o OUT"  # so that another demo may replace it
+    summary = loads((tmp_path / "out" / "summary.json").read_text())
+    assert summary["not_computed"] == []
+    assert {check["status"] for check in summary["checks"]} == {"passed"}
+    assert summary["dataset"]["card"] == "redsm5"
+
+
+def test_a_demo_is_not_written_over_another_result(tmp_path: Path) -> None:
+    (tmp_path / "run.csv").write_text("post_id,criterion_id,has_evidence\np1,A,1\n")
+    assert evidentia("evaluate", tmp_path / "run.csv", "-o", tmp_path / "out", "--quiet").code == 0
+    before = contents(tmp_path)
+    refused(evidentia("demo", "-o", tmp_path / "out"), "--force")
+    assert contents(tmp_path) == before

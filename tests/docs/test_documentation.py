@@ -1,0 +1,34 @@
+"""The documentation says what the program does."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from evidentia.report.reference import measure_reference
+
+ROOT = Path(__file__).resolve().parents[2]
+pytestmark = pytest.mark.skipif(not (ROOT / "docs").is_dir(), reason="the documentation is not beside the tests")
+
+
+def test_the_measure_reference_is_what_the_registry_says() -> None:
+    """Refresh with `evidentia measures --markdown > docs/measures.md`."""
+    assert (ROOT / "docs" / "measures.md").read_text(encoding="utf-8") == measure_reference()
+
+
+@pytest.mark.parametrize("page", ["README.md", *(f"docs/{p.name}" for p in (ROOT / "docs").glob("*.md"))])
+def test_links_between_pages_lead_somewhere(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    links = [link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link]
+    missing = [link for link in links if not ((ROOT / page).parent / link).exists()]
+    assert missing == []
+
+
+def test_the_readme_has_its_two_commands() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert re.findall(r"<!-- (\w+)-command -->\n```bash\n(.+)\n```", text) == [
+        ("demo", "pip install . && evidentia demo"),
+        ("test", "pip install -c constraints.txt -e '.[dev]' && pytest"),
+    ]

@@ -1,0 +1,93 @@
+"""TREC files: the order of ties, missing topics, malformed lines."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+
+from evidentia.errors import InputError
+from evidentia.tables import read_trec, validate_trec
+
+from .conftest import Write, only, says
+
+QRELS = ("10 0 d1 1", "10 0 d2 0", "9 0 d1 2", "9 0 d3 -1", "11 0 d1 0")
+RUN = ("10 Q0 d1 1 0.5 t", "10\tQ0\td2  2 0.7 t", "10 Q0 d3 3 0.5 t", "9 Q0 d1 1 1e-3 t", "12 Q0 d1 1 3 t")
+
+
+def trec(write: Write, qrels=QRELS, run=RUN):
+    return write(*qrels, name="test.qrels"), write(*run, name="test.run")
+
+
+def test_ranking_is_by_score_and_ties_keep_the_order_of_the_file(write: Write):
+    run = read_trec(*trec(write))
+    assert run.queries.post_ids == ("9", "10", "11")
+    assert run.queries.criterion_ids == ("",)
+    assert run.frame["ranked_sent_uids"].to_list() == [["d1"], ["d2", "d1", "d3"], []]
+    assert run.frame["gold_sent_uids"].to_list() == [["d1"], ["d1"], []]
+    assert run.queries.gold_ranks.values.tolist() == [1, 2]
+    assert [(s.role, s.name, s.rows) for s in run.sources] == [("qrels", "test.qrels", 5), ("trec_run", "test.run", 5)]
+
+
+def test_ties_as_in_trec_eval_go_by_document_descending(write: Write):
+    assert read_trec(*trec(write), ties="trec").frame["ranked_sent_uids"].to_list()[1] == ["d2", "d3", "d1"]
+
+
+def test_scores_that_differ_only_beyond_float32_are_ties_in_trec_eval(write: Write):
+    files = trec(write, run=("10 Q0 d1 1 0.50000000001 t", "10 Q0 d2 2 0.5 t"))
+    assert read_trec(*files).frame["ranked_sent_uids"].to_list()[1] == ["d1", "d2"]
+    assert read_trec(*files, ties="trec").frame["ranked_sent_uids"].to_list()[1] == ["d2", "d1"]
+
+
+def test_topics_in_one_file_only_are_counted(write: Write):
+    run = read_trec(*trec(write))
+    assert dict(run.left_out) == {"topics that are not in the qrels": 1}
+    assert run.notes == (
+        "test.run: 1 judged topic not in the run, kept with an empty ranking (first: '11').",
+        "test.run: 1 topic not in the qrels, left out (first: '12').",
+    )
+
+
+def test_malformed_line(write: Write):
+    message = only(validate_trec(*trec(write, run=(*RUN, "", "10 Q0 d4 1 0.5", "10 Q0 d5 1 1 t x"))), "MALFORMED_LINE")
+    says(message, "test.run", "2 rows", "line 7", "6 fields", "topic Q0 document rank score tag")
+
+
+@pytest.mark.parametrize("score", ["high", "nan", "inf"])
+def test_score_is_a_finite_number(write: Write, score):
+    message = only(validate_trec(*trec(write, run=(*RUN, f"10 Q0 d4 4 {score} t"))), "WRONG_TYPE")
+    says(message, "test.run", "1 row ", "line 6", "finite number")
+
+
+def test_relevance_is_a_whole_number(write: Write):
+    message = only(validate_trec(*trec(write, qrels=(*QRELS, "10 0 d4 yes"))), "WRONG_TYPE")
+    says(message, "test.qrels", "1 row ", "line 6", "whole number")
+
+
+def test_duplicate_document(write: Write):
+    files = trec(write, qrels=(*QRELS, "10 0 d1 1"), run=(*RUN, "9 Q0 d1 2 0.1 t"))
+    problems = validate_trec(*files)
+    assert [p.code for p in problems] == ["DUPLICATE_UID", "DUPLICATE_UID"]
+    says(problems[0].message, "test.qrels", "1 row ", "line 6", "topic '10', document 'd1'", "once per topic")
+    says(problems[1].message, "test.run", "line 6", "topic '9', document 'd1'")
+
+
+def test_bar_in_a_document_number(write: Write):
+    says(only(validate_trec(*trec(write, run=(*RUN, "9 Q0 d|2 2 0.1 t"))), "BAR_IN_UID"), "line 6")
+
+
+def test_both_files_are_checked_in_one_pass(write: Write, tmp_path):
+    problems = validate_trec(tmp_path / "no.qrels", write(name="test.run"))
+    assert [p.code for p in problems] == ["MISSING_FILE", "EMPTY_FILE"]
+
+
+def test_unknown_rule_for_ties(write: Write):
+    with pytest.raises(InputError, match="'input' or 'trec'"):
+        read_trec(*trec(write), ties="random")
+
+
+def test_gzip(write: Write, tmp_path):
+    qrels, run = trec(write)
+    packed = tmp_path / "test.run.gz"
+    packed.write_bytes(gzip.compress(run.read_bytes()))
+    assert read_trec(qrels, packed).frame.equals(read_trec(qrels, run).frame)
