@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evidentia.synth import SyntheticRun, write_run, write_trec
-from measuring import Figure, WrongNumbers, show
-from peers import MEASURES
+from measuring import DisagreementError, Figure, show
+from peers import ALLOWED_MEANS, MEASURES
 
 LAUNCHER = Path(__file__).with_name("launch.py")
-ALLOWED = 1e-9  # both print means; ir_measures is asked for ten digits
 PEER = "ir_measures, TREC files"
 
 
@@ -61,7 +60,7 @@ def _commands() -> dict[str, tuple[str, ...]]:
 
 
 def _peer_command() -> tuple[str, ...]:
-    return ("ir_measures", "qrels.txt", "run.txt", *(named.ir for named in MEASURES), "-p", "10")
+    return ("ir_measures", "qrels.txt", "run.txt", *(named.ir for named in MEASURES), "-p", "10")  # digits
 
 
 def started(command: Sequence[str], folder: Path, output: str) -> Spent:
@@ -82,8 +81,8 @@ def check_means(peer: Path, summary: Path, *, queries: int) -> None:
     for named in MEASURES:
         found = ours[named.over_all if named.over_all in ours else named.ours]
         mean = found["value"] * found["n"] / queries
-        if not abs(mean - theirs[named.ir]) <= ALLOWED:
-            raise WrongNumbers(f"{named.ours}: evidentia says {mean:.10f}, ir_measures {theirs[named.ir]:.10f}")
+        if not abs(mean - theirs[named.ir]) <= ALLOWED_MEANS:
+            raise DisagreementError(f"{named.ours}: evidentia says {mean:.10f}, ir_measures {theirs[named.ir]:.10f}")
 
 
 def _least(spent: Sequence[Spent]) -> Spent:

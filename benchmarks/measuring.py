@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 TURN = 0.05  # seconds for which an action is repeated before the next one has its turn
 
 
-class WrongNumbers(Exception):  # noqa: N818 - it is what happened
+class DisagreementError(Exception):
     """The two sides do not compute the same, so their times mean nothing."""
 
 

@@ -24,7 +24,7 @@ from evidentia.evaluation.groups import OVERALL
 from evidentia.measures import Definition, kernels, profile_named, resolve
 from evidentia.synth import SyntheticArrays, synthetic_arrays, synthetic_run
 from evidentia.tables.queries import Candidates, Floats, Queries
-from measuring import Figure, WrongNumbers, cores, fastest, show, versions
+from measuring import DisagreementError, Figure, cores, fastest, show, versions
 from peers import KS, MEASURES, as_dicts, has_ranx, largest_difference, pytrec, ranx
 
 SEED, POSTS, POSITIVES = 7, 1477, 1379
@@ -83,14 +83,17 @@ def in_memory(effort: Effort) -> list[Figure]:
 
 def _beside_peers(what: str, candidates: Candidates, floor: float, effort: Effort) -> tuple[list[Figure], list[str]]:
     scored, judged = as_dicts(candidates)
-    actions: dict[str, Callable[[], object]] = {"evidentia": lambda: every_measure(candidates)}
-    evaluation = pytrec(scored, judged)
-    apart = largest_difference(every_measure(candidates), evaluation())
+    values, evaluation = every_measure(candidates), pytrec(scored, judged)
+    apart = largest_difference(values, evaluation())
     notes = [f"{what}: the values of {len(judged):,} agree; the largest difference is {apart:.1g}"]
-    actions["pytrec_eval"] = evaluation
+    actions: dict[str, Callable[[], object]] = {
+        "evidentia": lambda: every_measure(candidates),
+        "pytrec_eval": evaluation,
+    }
     if has_ranx():
-        first, actions["ranx"] = ranx(scored, judged)
-        notes.append(f"{what}: the first call of ranx, which compiles, took {first:.1f} s")
+        note, compiled = ranx(scored, judged, values)
+        notes.append(f"{what}: {note}")
+        actions |= {} if compiled is None else {"ranx": compiled}
     best = fastest(actions, rounds=effort.rounds, seconds=effort.seconds)
     ours = best.pop("evidentia") * 1e3
     floors = {"pytrec_eval": floor}
@@ -171,9 +174,18 @@ def _peak_gib() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 2**30
 
 
+def _sizes(text: str) -> tuple[int, ...]:
+    words = text.split(",")
+    if not all(word.isdecimal() and int(word) > 0 for word in words):
+        raise argparse.ArgumentTypeError("give whole numbers above 0, separated by commas: 1,10,100")
+    return tuple(int(word) for word in words)
+
+
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sizes", metavar="LIST", help="sizes of part 3 as multiples of the contract's (1,10,100)")
+    parser.add_argument(
+        "--sizes", metavar="LIST", type=_sizes, help="sizes of part 3 as multiples of the contract's (1,10,100)"
+    )
     parser.add_argument("--quick", action="store_true", help="measure less often, and only the sizes 1 and 10")
     parser.add_argument("--json", metavar="FILE", type=Path, help="also write the figures to a file")
     return parser.parse_args()
@@ -181,7 +193,7 @@ def _arguments() -> argparse.Namespace:
 
 def main() -> None:
     arguments = _arguments()
-    sizes = tuple(int(size) for size in (arguments.sizes or ("1,10" if arguments.quick else "1,10,100")).split(","))
+    sizes = arguments.sizes or ((1, 10) if arguments.quick else (1, 10, 100))
     effort = Effort(5, 0.5, 2, sizes) if arguments.quick else Effort(20, 5.0, 7, sizes)
     found = versions(*OURS, *PEERS)
     print(f"{', '.join(f'{name} {number}' for name, number in found.items())}; {cores()} cores")
@@ -192,7 +204,7 @@ def main() -> None:
         figures += cold_command(run, starts=effort.starts)
         del run
         figures += growth(effort)
-    except WrongNumbers as wrong:
+    except DisagreementError as wrong:
         raise SystemExit(f"The two sides disagree, so there are no ratios. {wrong}.") from None
     if arguments.json is not None:
         record = {"versions": found, "cores": cores(), "figures": [figure.to_dict() for figure in figures]}

@@ -152,7 +152,9 @@ def compute(
         for key, (statistic, _, groupings, _) in jobs.items()
         for grouping in groupings
     }
-    kept: dict[tuple[object, ...], list[Floats]] = {key: [] for key, job in jobs.items() if job[3]}
+    kept = {  # filled in place: joined at the end, the parts would be in memory twice
+        key: PerQuery(np.empty(len(queries)), np.empty(len(queries), bool)) for key, job in jobs.items() if job[3]
+    }
     at = 0
     for piece in queries.blocks(block):
         rows = slice(at, at + len(piece))
@@ -162,12 +164,11 @@ def compute(
                 codes = None if grouping.codes is None else grouping.codes[rows]
                 _add(totals[key, grouping.columns], Added(statistic, args, columns), piece, codes, weights)
             if key in kept:
-                kept[key].append(columns)
+                kept[key].values[rows] = columns[:, 0]
+                np.greater(columns[:, 1], 0, out=kept[key].counted[rows])
         at = rows.stop
     computation.sums = {(*key, columns): sums.total() for (key, columns), sums in totals.items()}
-    for key, parts in kept.items():
-        whole = np.concatenate(parts)
-        computation.rows[key] = PerQuery(whole[:, 0], whole[:, 1] > 0)
+    computation.rows = kept
     return computation
 
 

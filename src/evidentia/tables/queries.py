@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -25,12 +26,12 @@ class Ragged:
     offsets: Ints
     values: Ints
 
-    @property
+    @cached_property
     def lengths(self) -> Ints:
         """How long each list is."""
         return np.diff(self.offsets)
 
-    @property
+    @cached_property
     def owner(self) -> Ints:
         """The query that each value belongs to."""
         return np.repeat(np.arange(len(self.offsets) - 1), self.lengths)
