@@ -62,31 +62,32 @@ def gold_ranks(scores: ArrayLike, is_gold: ArrayLike, offsets: ArrayLike) -> tup
 def ndcg(scores: ArrayLike, is_gold: ArrayLike, offsets: ArrayLike, *, k: int | None = 10) -> Floats:
     """Normalised discounted cumulative gain of every query; 0 without gold."""
     ranks, n_gold, _ = gold_ranks(scores, is_gold, offsets)
-    return kernels.ndcg(ranks, n_gold, k)
+    return kernels.ndcg(ranks, n_gold, _depth(k))
 
 
 def recall(scores: ArrayLike, is_gold: ArrayLike, offsets: ArrayLike, *, k: int | None = 10) -> Floats:
     """Share of the gold candidates in the top k of every query; 0 without gold."""
     ranks, n_gold, _ = gold_ranks(scores, is_gold, offsets)
-    return kernels.recall(ranks, n_gold, k)
+    return kernels.recall(ranks, n_gold, _depth(k))
 
 
 def precision(scores: ArrayLike, is_gold: ArrayLike, offsets: ArrayLike, *, k: int = 10) -> Floats:
     """Share of gold in the top k of every query, divided by k also where the ranking is shorter."""
     ranks, _, _ = gold_ranks(scores, is_gold, offsets)
+    _depth(k)
     return kernels.precision(ranks, k)
 
 
 def hit_rate(scores: ArrayLike, is_gold: ArrayLike, offsets: ArrayLike, *, k: int | None = 10) -> Floats:
     """Whether the top k of every query holds a gold candidate, as 0 or 1."""
     ranks, _, _ = gold_ranks(scores, is_gold, offsets)
-    return (kernels.hits(ranks, k) > 0).astype(np.float64)
+    return (kernels.hits(ranks, _depth(k)) > 0).astype(np.float64)
 
 
 def reciprocal_rank(scores: ArrayLike, is_gold: ArrayLike, offsets: ArrayLike, *, k: int | None = None) -> Floats:
     """One over the rank of the first gold candidate of every query; 0 if there is none (in the top k)."""
     ranks, _, _ = gold_ranks(scores, is_gold, offsets)
-    return kernels.reciprocal_rank(ranks, k)
+    return kernels.reciprocal_rank(ranks, _depth(k))
 
 
 def average_precision(
@@ -94,7 +95,9 @@ def average_precision(
 ) -> Floats:
     """Average precision of every query; ``norm`` says what the sum of precisions is divided by."""
     ranks, n_gold, n_ranked = gold_ranks(scores, is_gold, offsets)
-    return kernels.average_precision(ranks, n_gold, n_ranked, k, norm)
+    if norm not in {"gold", "found", "min", "min_eff"}:
+        raise InputError("norm must be gold, found, min or min_eff.")
+    return kernels.average_precision(ranks, n_gold, n_ranked, _depth(k), norm)
 
 
 def auroc(labels: ArrayLike, scores: ArrayLike, *, weights: ArrayLike | None = None) -> float:
@@ -119,15 +122,15 @@ def tpr_at_fpr(labels: ArrayLike, scores: ArrayLike, *, budget: float) -> tuple[
 
 def brier(labels: ArrayLike, prob: ArrayLike) -> float:
     """Mean squared difference between probability and label."""
-    truth, values = _labelled(labels, prob)
+    truth, values = _probable(labels, prob)
     return float(np.mean((values - truth) ** 2)) if len(values) else 0.0
 
 
 def ece(labels: ArrayLike, prob: ArrayLike, *, bins: int = 10) -> float:
     """Expected calibration error over equal-width bins, the last one closed."""
-    truth, values = _labelled(labels, prob)
-    if len(values) and not (values.min() >= 0 and values.max() <= 1):
-        raise InputError("Probabilities must lie in [0, 1].")
+    if bins < 1:
+        raise InputError("bins must be a whole number above 0.")
+    truth, values = _probable(labels, prob)
     at = calibration.bin_of(values, bins)
     gaps = np.abs(add_up(at, values, bins) - add_up(at, truth, bins)).sum()
     return float(gaps / len(values)) if len(values) else 0.0
@@ -135,7 +138,23 @@ def ece(labels: ArrayLike, prob: ArrayLike, *, bins: int = 10) -> float:
 
 def _swept(labels: ArrayLike, scores: ArrayLike, weights: ArrayLike | None) -> Counts:
     truth, values = _labelled(labels, scores)
-    return sweep_counts(values, truth, None if weights is None else np.asarray(weights, np.float64), None, 1)[0]
+    times = None if weights is None else np.asarray(weights, np.float64)
+    if times is not None and (times.shape != values.shape or not np.all(times >= 0)):
+        raise InputError("weights must be one number, not negative, for every label.")
+    return sweep_counts(values, truth, times, None, 1)[0]
+
+
+def _depth(k: int | None) -> int | None:
+    if k is not None and k < 1:
+        raise InputError("k must be a whole number above 0, or None for the whole ranking.")
+    return k
+
+
+def _probable(labels: ArrayLike, prob: ArrayLike) -> tuple[Bools, Floats]:
+    truth, values = _labelled(labels, prob)
+    if len(values) and not (values.min() >= 0 and values.max() <= 1):
+        raise InputError("Probabilities must lie in [0, 1].")
+    return truth, values
 
 
 def _labelled(labels: ArrayLike, scores: ArrayLike) -> tuple[Bools, Floats]:

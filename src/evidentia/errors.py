@@ -54,6 +54,15 @@ def shown(value: object) -> str:
     return f"<{len(text)} characters, not shown>"
 
 
+def typed(text: str) -> str:
+    """Print what a person typed, which is theirs and not from a file; long words are cut.
+
+    >>> typed("F1(t=high)")
+    "'F1(t=high)'"
+    """
+    return repr(text if len(text) <= 80 else text[:77] + "...")
+
+
 def counted(count: int, one: str, many: str | None = None) -> str:
     """Say how many there are of something.
 

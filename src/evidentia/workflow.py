@@ -26,6 +26,7 @@ def evaluate(
     seed: int = 7,
     resamples: int = 0,
     command: str | None = None,
+    reading: Mapping[str, Any] | None = None,
 ) -> Evaluation:
     """Compute every measure of a profile (or the named ones) over a run, its folds, criteria, states and slices.
 
@@ -41,6 +42,7 @@ def evaluate(
         "by": list(by),
         "k": None if k is None else [str(depth) for depth in k],
         "dual": dual,
+        "reading": dict(reading or {}),
     }
 
     def save(result: Evaluation, folder: Path, force: bool) -> None:

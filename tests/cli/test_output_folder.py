@@ -18,13 +18,18 @@ FEW = ("--measures", "AUROC,MRR", "--quiet")
 def test_force_replaces_an_earlier_result(files: Files, tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert evidentia("evaluate", files.per_query, "-o", out, *FEW).code == 0
-    (out / "left_over.txt").write_text("from before")
     refused(evidentia("evaluate", files.per_query, "-o", out, *FEW), "out exists", "--force")
-    assert (out / "left_over.txt").is_file()
     assert evidentia("evaluate", files.per_query, "-o", out, "--force", "--measures", "Brier", "--quiet").code == 0
-    assert not (out / "left_over.txt").exists()
     assert "Brier" in loads((out / "summary.json").read_text())["measures"]
     assert [p.name for p in tmp_path.iterdir()] == ["out"]
+
+
+def test_force_leaves_a_result_alone_that_holds_somebody_elses_file(files: Files, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert evidentia("evaluate", files.per_query, "-o", out, *FEW).code == 0
+    (out / "notes.txt").write_text("mine")
+    refused(evidentia("evaluate", files.per_query, "-o", out, *FEW, "--force"), "1 file that Evidentia did not write")
+    assert (out / "notes.txt").read_text() == "mine"
 
 
 def test_an_empty_folder_may_be_filled(files: Files, tmp_path: Path) -> None:

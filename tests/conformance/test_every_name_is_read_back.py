@@ -71,7 +71,18 @@ def test_names_of_other_tools_are_understood(alias: str, means: str, profile: st
 @pytest.mark.parametrize(
     "wrong",
     [
-        *("nDCG", "nDCG@0", "nDCG@-1", "nDCG(norm=gold)@10", "AUROC@10", "F1", "F1(t=1.5)", "F1(t=0.50)"),
+        *(
+            "nDCG",
+            "nDCG@0",
+            "nDCG@-1",
+            "nDCG(norm=gold)@10",
+            "AUROC@10",
+            "F1",
+            "F1(t=1.5)",
+            "ECE(bins=0)",
+            "ECE(bins=1001)",
+            "nDCG@9999999",
+        ),
         *("MAP(norm=x)@5", "TPR@FPR=500%", "TPR@FPR=nan", "Nonsense@10", "AUROC[fold]", "F1(t=gate,t=0.5)"),
         *("ECE(bins=0)", ""),
     ],

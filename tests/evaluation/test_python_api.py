@@ -158,7 +158,7 @@ def test_what_cannot_be_is_refused(run: evidentia.Run) -> None:
         evidentia.evaluate(run, profile="mine")
     with pytest.raises(evidentia.InputError, match="must be 0"):
         evidentia.evaluate(run, resamples=1000)
-    with pytest.raises(evidentia.InputError, match="whole number above 0"):
+    with pytest.raises(evidentia.InputError, match="whole number from 1"):
         evidentia.evaluate(run, k=[0])
 
 

@@ -259,8 +259,11 @@ def test_a_fold_that_cannot_be_tuned_is_not_passed_over_in_silence(tune: list[tu
             for i, (fold, split, label, prob) in enumerate(rows)
         )
     )
-    try:
-        found = estimate(run, "TPR(tuned)@FPR=5%")
-    except InputError:
-        return
-    assert found.warnings or found.degenerate or run.notes
+    evaluation = evaluate_run(run, measures=["TPR(tuned)@FPR=5%", "FPR(tuned)@FPR=5%"])
+    pooled, untuned = evaluation["TPR(tuned)@FPR=5%"], evaluation["TPR(tuned)@FPR=5%[fold=1]"]
+    assert (pooled.value, pooled.n, pooled.fold_mean, pooled.folds_used) == (1.0, 1, 1.0, 1)
+    assert pooled.left_out == {"queries without evidence, or queries of folds that cannot be tuned": 2}
+    assert pooled.warnings[0].startswith("fold 1 cannot be tuned")
+    assert untuned.degenerate is not None
+    assert evaluation["TPR(tuned)@FPR=5%[fold=0]"].warnings == ()
+    assert evaluation["FPR(tuned)@FPR=5%"].degenerate is not None  # fold 0 has no EVAL query without evidence

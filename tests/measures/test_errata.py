@@ -165,7 +165,7 @@ def test_5_degenerate_criteria_are_left_out_of_the_mean_over_criteria_and_counte
 def test_5_when_every_criterion_is_degenerate_so_is_their_mean() -> None:
     run = run_of(query("a", "A.1", has_evidence=1, prob=0.9), query("a", "A.2", has_evidence=0, prob=0.1))
     found = estimate(run, "AUROC(avg=criterion)")
-    assert (found.value, found.degenerate) == (0.0, "undefined for every criterion")
+    assert (found.value, found.degenerate) == (0.0, "no criterion where it is defined and has weight")
 
 
 def test_5_a_conventional_zero_of_a_query_is_not_degenerate() -> None:

@@ -229,13 +229,15 @@ def test_macro_f1_means_what_the_profile_says(labelled: Run, profile: str, avg: 
 
 
 @hand_worked("ExactMatch", "HammingScore", "F1(avg=post)")
-def test_a_slice_through_a_post_sees_its_own_part_of_it() -> None:
+def test_a_slice_that_cuts_through_posts_has_no_figure_about_whole_posts() -> None:
     right, wrong = judged("p1", "A", 1, 1) | {"part": "x"}, judged("p1", "B", 1, 0) | {"part": "y"}
-    evaluation = evaluate_run(
-        run_of(right, wrong, by=["part"]), measures=["HammingScore", "ExactMatch", "F1(avg=post)"], by=["part"]
-    )
-    for name in ("HammingScore", "ExactMatch", "F1(avg=post)"):
-        assert (evaluation[f"{name}[part=x]"].value, evaluation[f"{name}[part=y]"].value) == (1.0, 0.0)
+    run = run_of(right, wrong, by=["part"])
+    evaluation = evaluate_run(run, measures=["HammingScore", "ExactMatch", "F1(avg=post)", "TP(t=gate)"], by=["part"])
+    grouped = [name for name in evaluation if "part=" in name]
+    assert grouped == ["TP(t=gate)[part=x]", "TP(t=gate)[part=y]"]
+    assert (evaluation["HammingScore"].value, evaluation["ExactMatch"].value) == (0.5, 0.0)
+    with pytest.raises(InputError, match="cuts through posts"):
+        evaluate_run(run, measures=["ExactMatch[part=x]"])
 
 
 @hand_worked("ExactMatch", "F1(avg=post)")

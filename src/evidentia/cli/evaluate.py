@@ -5,12 +5,16 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from evidentia.cli import options
-from evidentia.cli.source import read_source
+from evidentia.cli.source import group_columns, read_source
+from evidentia.errors import InputError
+
+if TYPE_CHECKING:
+    from evidentia.results import Evaluation
 
 
 def evaluate(
@@ -49,13 +53,16 @@ def evaluate(
 
     if out is not None:
         workflow.may_write(out, force=force)
+    named = options.listed(measures)
+    if measures and not named:
+        raise InputError("--measures names nothing. Leave it out for all measures of the profile.")
     source = read_source(
         run,
         candidates=candidates,
         mapping=mapping,
         delimiter=delimiter,
         card=card,
-        by=by,
+        by=[*options.listed(by), *group_columns(named)],
         qrels=qrels,
         trec_run=trec_run,
         ties=ties,
@@ -63,27 +70,32 @@ def evaluate(
     evaluation = workflow.evaluate(
         source,
         profile=profile,
-        measures=options.listed(measures) or None,
+        measures=named or None,
         by=options.listed(by),
         k=options.depths(k),
         dual=dual,
         seed=seed,
         resamples=resamples,
         command=command_line(sys.argv[1:]),
+        reading={
+            "map": options.mapping_of(mapping),
+            "delimiter": delimiter,
+            "ties": ties,
+            "card": card and Path(card).name,
+        },
     )
     if out is not None:
         evaluation.save(out, force=force)
-    show(evaluation, out, as_json=as_json, quiet=quiet, named=bool(measures))
+    show(evaluation, out, as_json=as_json, quiet=quiet, named=bool(named))
     if not evaluation.passed:
         raise typer.Exit(1)
 
 
-def show(evaluation: object, out: Path | None, *, as_json: bool, quiet: bool, named: bool = False) -> None:
+def show(evaluation: Evaluation, out: Path | None, *, as_json: bool, quiet: bool, named: bool = False) -> None:
     """Print the result for a person, or as JSON for a program."""
     from evidentia.report.console import print_summary
-    from evidentia.results import Evaluation, dumps_by_line
+    from evidentia.results import dumps_by_line
 
-    assert isinstance(evaluation, Evaluation)
     if as_json:
         sys.stdout.write(dumps_by_line(evaluation.to_dict(), ("measures",)))
     elif not quiet:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from evidentia.cli import options
-from evidentia.cli.source import read_source
+from evidentia.cli.source import group_columns, read_source
 
 
 def explain(
@@ -36,6 +36,7 @@ def explain(
             candidates=candidates,
             mapping=mapping,
             delimiter=delimiter,
+            by=group_columns([name]),
             qrels=qrels,
             trec_run=trec_run,
             ties=ties,

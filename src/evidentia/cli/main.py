@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
+import traceback
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,6 +15,7 @@ import evidentia
 from evidentia.cli import demo, evaluate, explain, measures, synth, validate
 from evidentia.errors import EvidentiaError
 
+INTERNAL = 70  # neither a failed check (1) nor bad input (2)
 app = typer.Typer(
     name="evidentia",
     help="Evaluate and verify systems that find evidence in text, say when there is none, and know how sure they are.\n\n"
@@ -52,6 +56,16 @@ def main() -> None:
         for line in str(error).splitlines():
             print(f"evidentia: {line}", file=sys.stderr)
         sys.exit(2)
+    except MemoryError:
+        print("evidentia: not enough memory for this. Evaluate fewer measures or groups at once.", file=sys.stderr)
+        sys.exit(INTERNAL)
+    except Exception as error:  # a bug of ours: say where, and never what was being read
+        if os.environ.get("EVIDENTIA_DEBUG"):
+            raise
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{type(error).__name__} in {Path(where.filename).name}, line {where.lineno}"
+        print(f"evidentia: internal error, {place}. EVIDENTIA_DEBUG=1 shows the traceback.", file=sys.stderr)
+        sys.exit(INTERNAL)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -9,6 +10,7 @@ from evidentia.cli.options import listed, mapping_of
 from evidentia.errors import InputError, Problem
 
 if TYPE_CHECKING:
+    from evidentia.results import Finding
     from evidentia.tables import Run
 
 
@@ -68,6 +70,28 @@ def problems_of(
     assert qrels is not None
     assert trec_run is not None
     return validate_trec(qrels, trec_run)
+
+
+def failed_checks(
+    run: Path | None, *, candidates: Path | None, mapping: list[str] | None, delimiter: str, card: str | None
+) -> list[Finding]:
+    """The checks that a readable run fails before anything is measured."""
+    from evidentia.evaluation.checks import card_counts, skipped_queries_return_nothing
+
+    if run is None:
+        return []
+    source = read_source(run, candidates=candidates, mapping=mapping, delimiter=delimiter, card=card)
+    findings = (card_counts(source), skipped_queries_return_nothing(source.queries))
+    return [finding for finding in findings if finding.status == "failed"]
+
+
+def group_columns(names: Sequence[str]) -> list[str]:
+    """The columns that measure names ask for in their groups, beyond those that every run has."""
+    from evidentia.measures import parse_name
+
+    standard = {"fold", "criterion", "state", "has_evidence"}
+    groups = (parse_name(name).group for name in names if "[" in name)
+    return [column for group in groups for column, _ in group if column not in standard]
 
 
 def _one_of(run: Path | None, qrels: Path | None, trec_run: Path | None) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from evidentia.cli import options
-from evidentia.cli.source import problems_of
+from evidentia.cli.source import failed_checks, problems_of
 from evidentia.errors import counted
 
 
@@ -22,7 +22,10 @@ def validate(
     trec_run: options.TrecRun = None,
     delimiter: options.Delimiter = ",",
 ) -> None:
-    """Read a run and list every problem found, not just the first; nothing is written."""
+    """Read a run and list every problem found, not just the first; nothing is written.
+
+    Exit codes: 0 fine, 1 readable but a check fails (counts of the card, skipped queries that return sentences), 2 bad input.
+    """
     problems = problems_of(
         run,
         candidates=candidates,
@@ -37,4 +40,10 @@ def validate(
     if problems:
         print(f"evidentia: {counted(len(problems), 'problem')} found.", file=sys.stderr)
         raise typer.Exit(2)
+    run_checks = failed_checks(run, candidates=candidates, mapping=mapping, delimiter=delimiter, card=card)
+    for check in run_checks:
+        print(f"{check.code}: {check.message}", file=sys.stderr)
+    if run_checks:
+        print(f"evidentia: {counted(len(run_checks), 'check')} failed; the run can be evaluated.", file=sys.stderr)
+        raise typer.Exit(1)
     print("No problems found.")

@@ -38,10 +38,8 @@ def card_counts(run: Run) -> Finding:
 def skipped_queries_return_nothing(queries: Queries) -> Finding:
     """GATE001: a query in state NEG returns no sentence; a query let through that returns none is legal, and counted."""
     title = "Skipped queries return nothing"
-    if queries.n_selected is None or (queries.state is None and queries.gate is None):
+    if queries.n_selected is None or queries.state is None:
         return Finding("GATE001", title, "not applicable", "the run has no states or no selections")
-    if queries.state is None:
-        return Finding("GATE001", title, "not applicable", "the run has no states")
     skipped = queries.state == NEG
     wrong = int(np.count_nonzero(skipped & (queries.n_selected > 0)))
     empty = int(np.count_nonzero(~skipped & (queries.n_selected == 0)))

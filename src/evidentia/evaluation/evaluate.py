@@ -75,9 +75,11 @@ def other_definitions(
         name = definition.name(profile)
         for other in PROFILES.values():
             meant = resolve(name, other).definition if other is not profile else definition
-            if meant != definition and unmet(meant, run) is None and meant.args.get("threshold") != "tuned":
+            if meant != definition and unmet(meant, run) is None:
                 asked.setdefault((name, meant), []).append(other.name)
-    computation = compute(run.queries, [(definition, OVERALL) for _, definition in asked])
+    wants = tuple((definition, OVERALL) for _, definition in asked)
+    run, _ = with_tuned_decisions(run, Plan(wants))
+    computation = compute(run.queries, wants)
     found = []
     for (name, definition), profiles in asked.items():
         cell = computation.cell(definition, OVERALL)
@@ -121,4 +123,8 @@ def _threshold_records(thresholds: Thresholds) -> tuple[dict[str, object], ...]:
 def _per_query(computation: Computation, plan: Plan, profile: Profile) -> dict[str, tuple[Floats, Bools]]:
     overall = dict.fromkeys(definition for definition, grouping in plan.wants if not grouping.columns)
     behind = {definition.name(profile): computation.per_query(definition) for definition in overall}
-    return {name: (rows.values, rows.counted) for name, rows in behind.items() if rows is not None}
+    found = {name: (rows.values, rows.counted) for name, rows in behind.items() if rows is not None}
+    for values, counted in found.values():
+        values.setflags(write=False)
+        counted.setflags(write=False)
+    return found

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from evidentia.errors import OutputError
+from evidentia.errors import OutputError, counted
 from evidentia.results import Evaluation, dumps, dumps_by_line
 from evidentia.tables import Run
 
@@ -47,7 +47,7 @@ FORMULA_START = r"^'*[=+\-@\t\r]"  # what a spreadsheet would run, also behind t
 def write_folder(folder: Path, fill: Callable[[Path], None], *, force: bool) -> None:
     """Let ``fill`` write into a temporary folder beside ``folder`` and move it into place; on failure nothing changes."""
     may_write(folder, force=force)
-    folder = folder.absolute()
+    folder = folder.resolve()
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
@@ -86,9 +86,19 @@ def may_write(folder: Path, *, force: bool) -> None:
         return
     if not force:
         raise OutputError(f"{name} exists. Choose another folder with -o, or replace it with --force.")
-    if not str(_manifest_of(folder).get("schema", "")).startswith("evidentia."):
+    manifest = _manifest_of(folder)
+    ours = {*manifest.get("files", {}), "manifest.json", "verification.json"}
+    if manifest.get("schema") != MANIFEST_SCHEMA:
         raise OutputError(
             f"{name} was not written by Evidentia (its manifest.json does not say so): --force leaves it alone."
+        )
+    strangers = [
+        path for path in folder.rglob("*") if path.is_file() and path.relative_to(folder).as_posix() not in ours
+    ]
+    if strangers:
+        raise OutputError(
+            f"{name} holds {counted(len(strangers), 'file')} that Evidentia did not write (first: {strangers[0].name}). "
+            "Move them away, or choose another folder with -o."
         )
 
 

@@ -65,7 +65,7 @@ class Narrator:
             warnings = (
                 f"{cell.of - int(cell.used[index])} of {cell.of} criteria are undefined and left out of the mean",
             )
-        warnings += self._untunable(definition.args)
+        warnings += self._untunable(definition.args, dict(group).get("fold"))
         return Estimate(
             name=definition.name(self.profile) + group_suffix(group),
             value=float(cell.outcome.values[index]),
@@ -83,14 +83,14 @@ class Narrator:
             details={**cell.details[index], **self._threshold_details(definition.args)},
         )
 
-    def _untunable(self, args: Args) -> tuple[str, ...]:
+    def _untunable(self, args: Args, own: str | None) -> tuple[str, ...]:
         if args.get("threshold") != "tuned":
             return ()
         chosen = self.thresholds[str(args.cut)].items()
         return tuple(
-            f"fold {fold} {t.reason}, so everything in it is rejected"
+            f"fold {fold} {t.reason}: its queries are left out"
             for fold, t in chosen
-            if t.reason is not None and t.reason.startswith(UNTUNABLE)
+            if t.reason is not None and t.reason.startswith(UNTUNABLE) and own in {None, fold}
         )
 
     def _totals(self, unit: str, grouping: Grouping) -> Ints:
@@ -138,5 +138,5 @@ def reason_of(definition: Definition, flaw: int) -> str | None:
     if flaw == 0:
         return None
     if isinstance(definition.kind, Macro):
-        return "undefined for every criterion"
+        return "no criterion where it is defined and has weight"
     return definition.measure.reasons[flaw - 1]

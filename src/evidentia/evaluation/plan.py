@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+import numpy as np
+
 from evidentia.errors import InputError, UnknownNameError, shown
 from evidentia.evaluation.groups import OVERALL, Group, Grouping, grouping_by
 from evidentia.evaluation.needs import unmet
@@ -14,7 +16,7 @@ from evidentia.measures.core import Macro
 from evidentia.measures.names import group_suffix
 from evidentia.protocol import Threshold, tuned_decisions
 from evidentia.tables import Run
-from evidentia.tables.queries import Bools
+from evidentia.tables.queries import Decisions
 
 WITHIN_POSTS = ("criterion", "state", "has_evidence")
 STANDARD_GROUPS = ("fold", *WITHIN_POSTS)
@@ -62,18 +64,22 @@ def plan_for(run: Run, profile: Profile, names: Iterable[str], by: Sequence[str]
         if request.group:
             _refuse_criterion_of_criteria(definition, request.group)
             grouping = grouping_of(request.group, run)
+            if not _keeps_posts_whole(definition, grouping, run):
+                raise UnknownNameError(f"{name}: the group cuts through posts, and the measure is about whole posts.")
             key = (definition, grouping.columns)
             if key not in wants or key in only:
                 only[key] = only.get(key, frozenset()) | {request.group}
             wants.setdefault(key, (definition, grouping))
             continue
-        for grouping in _groupings_of(definition, groupings, by):
+        for grouping in _groupings_of(definition, groupings, by, run):
             only.pop((definition, grouping.columns), None)
             wants.setdefault((definition, grouping.columns), (definition, grouping))
     return Plan(tuple(wants.values()), tuple(gaps.items()), only)
 
 
-def _groupings_of(definition: Definition, groupings: Mapping[str, Grouping], by: Sequence[str]) -> list[Grouping]:
+def _groupings_of(
+    definition: Definition, groupings: Mapping[str, Grouping], by: Sequence[str], run: Run
+) -> list[Grouping]:
     allowed = definition.measure.groups
     averaged = isinstance(definition.kind, Macro)
     chosen = [
@@ -81,7 +87,15 @@ def _groupings_of(definition: Definition, groupings: Mapping[str, Grouping], by:
         for column, grouping in groupings.items()
         if (column in allowed or (column in by and "slice" in allowed)) and not (averaged and column in WITHIN_POSTS)
     ]
-    return [OVERALL, *chosen]
+    return [OVERALL, *(grouping for grouping in chosen if _keeps_posts_whole(definition, grouping, run))]
+
+
+def _keeps_posts_whole(definition: Definition, grouping: Grouping, run: Run) -> bool:
+    """Whether a measure of whole posts can be had in the groups: none of them may cut through a post."""
+    if "complete" not in definition.measure.requires(definition.args) or grouping.codes is None:
+        return True
+    post = run.queries.post
+    return bool(np.all((np.diff(post) > 0) | (np.diff(grouping.codes) == 0)))
 
 
 def _refuse_criterion_of_criteria(definition: Definition, group: Group) -> None:
@@ -104,7 +118,7 @@ def grouping_of(group: Group, run: Run) -> Grouping:
 
 def with_tuned_decisions(run: Run, plan: Plan) -> tuple[Run, Thresholds]:
     """Choose the thresholds that tuned definitions ask for, and add their decisions to the queries."""
-    decisions: dict[str, Bools] = {}
+    decisions: dict[str, Decisions] = {}
     thresholds: dict[str, Mapping[str, Threshold]] = {}
     for definition, _ in plan.wants:
         args = definition.args

@@ -278,9 +278,22 @@ def calibration_intercept(prob: Floats, label: Bools, weight: Floats) -> tuple[f
     held = weight > 0
     if label[held].all() or not label[held].any():
         return 0.0, 1
-    offset = logit(prob[held])
-    beta = _newton(np.ones((len(offset), 1)), label[held], offset, weight[held])
-    return (0.0, 1) if beta is None else (float(beta[0]), 0)
+    return _root(logit(prob[held]), label[held], weight[held]), 0
+
+
+def _root(offset: Floats, label: Bools, weight: Floats) -> float:
+    """The shift at which expected and observed positives agree; the difference falls with the shift, so halving finds it."""
+    low, high = -80.0, 80.0
+    for _ in range(200):
+        middle = (low + high) / 2
+        mean = 1 / (1 + np.exp(-np.clip(offset + middle, -700, 700)))
+        if middle in {low, high}:
+            break
+        if weight @ (label - mean) > 0:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2
 
 
 def _separated(x: Floats, label: Bools) -> bool:

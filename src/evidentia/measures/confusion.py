@@ -12,6 +12,7 @@ from evidentia.measures.core import (
     Direction,
     Outcome,
     Parameter,
+    Population,
     Statistic,
     one_over_the_other,
     ratio,
@@ -25,6 +26,8 @@ from evidentia.measures.populations import (
     POSITIVES,
     SAID_NO,
     SAID_YES,
+    among_decided,
+    decided,
     decision,
     needs_of_point,
 )
@@ -39,7 +42,8 @@ CHICCO = "Chicco and Jurman, The advantages of MCC over F1 and accuracy, BMC Gen
 
 def _count(queries: Queries, args: Args) -> Floats:
     yes, label = decision(queries, args), queries.label
-    return np.column_stack([yes & label, yes & ~label, ~yes & label, ~yes & ~label]).astype(float)
+    no = decided(queries, args) & ~yes
+    return np.column_stack([yes & label, yes & ~label, no & label, no & ~label]).astype(float)
 
 
 CONFUSION = Statistic("confusion", _count, uses=("t", "threshold"), uses_cut=True)
@@ -75,7 +79,16 @@ def _at_points(
     family.add(base, kind, **whole)
     if tuned:
         label = f"{whole['label']}, at the TUNE threshold for an FPR budget"
-        twin: About = {**whole, "label": label, "params": (TUNED,), "cut": "FPR", "choices": TUNED_CHOICES}
+        population = about["population"]
+        assert isinstance(population, Population)
+        twin: About = {
+            **whole,
+            "label": label,
+            "params": (TUNED,),
+            "cut": "FPR",
+            "choices": TUNED_CHOICES,
+            "population": among_decided(population),
+        }
         family.add(base, kind, **twin)
 
 
@@ -269,5 +282,6 @@ _at_points(
     reasons=(NO_POSITIVES, NO_NEGATIVES),
     direction="higher",
     meaning="Mean of sensitivity and specificity: accuracy as if evidence were as common as its absence.",
+    convention="the other class's rate / 2",
     sklearn="balanced_accuracy_score: the same with both classes; it drops an absent class, we score it 0 and mark it",
 )

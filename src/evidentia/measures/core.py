@@ -15,6 +15,8 @@ from evidentia.measures.names import Cut
 from evidentia.tables.queries import Bools, Floats, Queries
 
 _SHARE = re.compile(r"0|1|0\.\d*[1-9]")  # shortest decimals in [0, 1], so that one threshold has one name
+_DECIMAL = re.compile(r"\d*\.?\d+")
+_COUNT = re.compile(r"[1-9]\d{0,2}|1000")  # enough for any histogram, and small enough for memory
 Unit = Literal["query", "post", "candidate"]
 Direction = Literal["higher", "lower", "neither"]
 
@@ -63,9 +65,16 @@ class Parameter:
 
     def accepts(self, value: str) -> bool:
         """Whether this is a legal value."""
-        if value in self.values or (self.whole_number and value.isdecimal() and int(value) > 0):
+        if value in self.values or (self.whole_number and _COUNT.fullmatch(value) is not None):
             return True
         return self.share and _SHARE.fullmatch(value) is not None
+
+    def plain(self, value: str) -> str:
+        """The one way to write a number: 0.50 and .5 become 0.5, 010 becomes 10."""
+        if self.share and _DECIMAL.fullmatch(value):
+            text = f"{Decimal(value):f}"
+            return text.rstrip("0").rstrip(".") if "." in text else text
+        return str(int(value)) if self.whole_number and value.isdecimal() and len(value) < 10 else value
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,6 +225,12 @@ class Measure:
             if args.get(name) == value:
                 return kind
         return self.kind
+
+    def without_effect(self, params: Mapping[str, str]) -> frozenset[str]:
+        """The parameters that other choices make meaningless."""
+        return frozenset(
+            name for (chosen, value), names in self.moot.items() if params[chosen] == value for name in names
+        )
 
     def parameter(self, name: str) -> Parameter | None:
         """The parameter of that name, if the measure has it."""

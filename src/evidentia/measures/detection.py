@@ -7,7 +7,7 @@ import numpy as np
 from evidentia.measures.confusion import CONFUSION, FAWCETT, FN, NO_NEGATIVES, NO_POSITIVES, TP
 from evidentia.measures.core import Args, Outcome, Parameter, Population, Ranked, one_over_the_other, ratio
 from evidentia.measures.family import AVERAGE, Family
-from evidentia.measures.populations import ALL, CANDIDATES, POSITIVES
+from evidentia.measures.populations import ALL, CANDIDATES, POSITIVES, among_decided
 from evidentia.stats.sweeps import best_within_budget, last_within_budget
 from evidentia.tables.queries import Floats, Queries
 
@@ -144,7 +144,7 @@ def _within_budget(tp: Floats, fp: Floats, args: Args) -> tuple[Floats, Floats]:
     label="True positive rate at a false positive budget",
     cut="FPR",
     params=(READING,),
-    population=lambda args: POSITIVES if args["threshold"] == "tuned" else ALL,
+    population=lambda args: among_decided(POSITIVES) if args["threshold"] == "tuned" else ALL,
     requires=lambda args: ("tune",) if args["threshold"] == "tuned" else ("score",),
     direction="higher",
     bounds=(0.0, 1.0),

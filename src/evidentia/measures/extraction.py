@@ -48,6 +48,7 @@ def _gold(queries: Queries) -> Ints:
     meaning="How many sentences a reader gets per query: the reading load.",
     reference=SOURCES,
     groups=frozenset({"fold", "criterion", "state", "has_evidence", "slice"}),
+    moot={("given", "gate"): ("closed",)},
     choices={
         "given=all": "over all queries",
         "given=gate": "over the queries that the gate lets through",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -96,13 +96,14 @@ def precision_sum(ranks: Ragged, k: int | None) -> Floats:
 
 def average_precision(ranks: Ragged, n_gold: Ints, n_ranked: Ints, k: int | None, norm: str) -> Floats:
     """Average precision in the top k, divided by what ``norm`` names; 0 without gold."""
-    bottom: Ints | Floats = n_gold
-    if norm == "found":
-        bottom = hits(ranks, k)
-    elif norm != "gold":
-        bottom = n_gold if k is None else np.minimum(n_gold, k)
-        bottom = np.minimum(bottom, n_ranked) if norm == "min_eff" else bottom
-    return _divide(precision_sum(ranks, k), bottom)
+    within = n_gold if k is None else np.minimum(n_gold, k)
+    divisors: dict[str, Callable[[], Ints | Floats]] = {
+        "gold": lambda: n_gold,
+        "found": lambda: hits(ranks, k),
+        "min": lambda: within,
+        "min_eff": lambda: np.minimum(within, n_ranked),
+    }
+    return _divide(precision_sum(ranks, k), divisors[norm]())
 
 
 def ndcg(ranks: Ragged, n_gold: Ints, k: int | None) -> Floats:

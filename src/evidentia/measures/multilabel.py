@@ -133,7 +133,7 @@ family.ratio(
     CONFUSION,
     parts=F1_PARTS,
     population=lambda args: POSTS if args["avg"].startswith("post") else ALL,
-    reasons=("no evidence anywhere and no query answered yes",),
+    reasons=("nothing to find and nothing said, or nothing to weigh by",),
     params=(AVG, EMPTY, AT),
     variants=VARIANTS,
     moot={("avg", value): ("empty",) for value in ("micro", "criterion", "label_weighted", "post_weighted")},

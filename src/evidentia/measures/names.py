@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 
-from evidentia.errors import UnknownNameError, shown
+from evidentia.errors import UnknownNameError, typed
 
 _NAME = re.compile(
     r"\s*(?P<base>[A-Za-z][A-Za-z0-9]*)"
@@ -20,6 +20,7 @@ _GROUP = re.compile(
     r'\s*(?P<column>"(?:[^"\\]|\\.)*"|[^=\[\]",]+?)\s*=\s*(?P<value>"(?:[^"\\]|\\.)*"|[^",]*?)\s*(?:,|$)', re.DOTALL
 )
 _PLAIN_VALUE = re.compile(r'[^",\[\]\s](?:[^",\[\]]*[^",\[\]\s])?')
+_RANK = re.compile(r"[1-9]\d{0,5}", re.ASCII)
 CUT_KINDS = ("FPR", "t", "coverage", "C")
 
 
@@ -80,12 +81,12 @@ def parse_name(text: str) -> Name:
     found = _NAME.fullmatch(text)
     if found is None:
         raise UnknownNameError(
-            f"{shown(text)} is not a measure name. Names look like nDCG@10, F1(t=gate), TPR@FPR=5% or AUROC[fold=3]."
+            f"{typed(text)} is not a measure name. Names look like nDCG@10, F1(t=gate), TPR@FPR=5% or AUROC[fold=3]."
         )
     params = tuple(_param(part, text) for part in (found["params"] or "").split(",") if part.strip())
     keys = [key for key, _ in params if key]
     if len(keys) != len(set(keys)):
-        raise UnknownNameError(f"{shown(text)} gives a parameter twice. Give each parameter once.")
+        raise UnknownNameError(f"{typed(text)} gives a parameter twice. Give each parameter once.")
     cut = None if found["cut"] is None else parse_cut(found["cut"], text)
     group = () if found["group"] is None else _parse_group(found["group"], text)
     return Name(found["base"], params, cut, group)
@@ -98,14 +99,16 @@ def parse_cut(text: str, whole: str) -> Cut:
     if not equals:
         if text.upper() == "ALL":
             return Cut("k", None)
-        if text.isdecimal() and int(text) > 0:
-            return Cut("k", Decimal(int(text)))
-        raise UnknownNameError(f"{shown(whole)}: the cut after @ must be a whole number above 0, ALL, or like FPR=5%.")
+        if _RANK.fullmatch(text):
+            return Cut("k", Decimal(text))
+        raise UnknownNameError(
+            f"{typed(whole)}: the cut after @ must be a whole number from 1 to 999,999, ALL, or like FPR=5%."
+        )
     by_lower = {known.lower(): known for known in CUT_KINDS}
     kind = by_lower.get(kind.strip().lower(), "")
     if not kind:
         raise UnknownNameError(
-            f"{shown(whole)}: unknown cut. Known are @10, @ALL, @FPR=5%, @t=0.2, @coverage=0.5, @C=0.5."
+            f"{typed(whole)}: unknown cut. Known are @10, @ALL, @FPR=5%, @t=0.2, @coverage=0.5, @C=0.5."
         )
     return Cut(kind, _share(value.strip(), whole))
 
@@ -118,8 +121,8 @@ def _share(text: str, whole: str) -> Decimal:
         value = Decimal(-1)
     value = value / 100 if percent else value
     if not value.is_finite() or not 0 <= value <= 1:
-        raise UnknownNameError(f"{shown(whole)}: the value of the cut must lie between 0 and 1 (or 0% and 100%).")
-    return value
+        raise UnknownNameError(f"{typed(whole)}: the value of the cut must lie between 0 and 1 (or 0% and 100%).")
+    return abs(value)  # no minus before a zero
 
 
 def _param(part: str, whole: str) -> tuple[str, str]:
@@ -127,7 +130,7 @@ def _param(part: str, whole: str) -> tuple[str, str]:
     if not equals:
         return ("", key)
     if not key or not value:
-        raise UnknownNameError(f"{shown(whole)}: a parameter is written name=value.")
+        raise UnknownNameError(f"{typed(whole)}: a parameter is written name=value.")
     return (key, value)
 
 
@@ -137,8 +140,11 @@ def _parse_group(text: str, whole: str) -> tuple[tuple[str, str], ...]:
     while at < len(text):
         found = _GROUP.match(text, at)
         if found is None:
-            raise UnknownNameError(f"{shown(whole)}: a group is written [column=value].")
-        pairs.append((_unquoted(found["column"]), _unquoted(found["value"])))
+            raise UnknownNameError(f"{typed(whole)}: a group is written [column=value].")
+        try:
+            pairs.append((_unquoted(found["column"]), _unquoted(found["value"])))
+        except ValueError:
+            raise UnknownNameError(f"{typed(whole)}: a quoted name in a group is written as in JSON.") from None
         at = found.end()
     return tuple(pairs)
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 import numpy as np
 
 from evidentia.measures.core import Args, Parameter, Population
-from evidentia.tables.queries import NEG, POS, Bools, Ints, Queries
+from evidentia.tables.queries import NEG, POS, UNDECIDED, Bools, Ints, Queries
 
 OPERATING_POINT = Parameter("t", ("0.5", "gate", "returned"), None, share=True)
 WHOSE = Parameter("pop", ("positives", "all"), "positives")
@@ -19,7 +19,7 @@ def decision(queries: Queries, args: Args) -> Bools:
     point = args.get("t")
     if point is None:
         assert args.cut is not None
-        return queries.decisions[str(args.cut)]
+        return np.equal(queries.decisions[str(args.cut)], 1)
     if point == "gate":
         assert queries.gate is not None
         return queries.gate
@@ -28,6 +28,13 @@ def decision(queries: Queries, args: Args) -> Bools:
         return queries.n_selected > 0
     assert queries.prob is not None
     return queries.prob >= float(Decimal(point))
+
+
+def decided(queries: Queries, args: Args) -> Bools:
+    """The queries that have a yes or no: all, but for folds where a tuned threshold could not be had."""
+    if args.get("t") is not None:
+        return np.ones(len(queries), bool)
+    return np.not_equal(queries.decisions[str(args.cut)], UNDECIDED)
 
 
 def needs_of_point(args: Args) -> tuple[str, ...]:
@@ -66,6 +73,18 @@ POSTS_WITH_EVIDENCE = Population("posts with evidence", "posts without evidence"
 POSTS_WITH_ALERT = Population(
     "posts with an alert", "posts without an alert", lambda q, a: _state(q) == POS, unit="post"
 )
+
+
+def among_decided(population: Population) -> Population:
+    """A population without the queries of folds where a tuned threshold could not be had."""
+
+    def mask(queries: Queries, args: Args) -> Bools:
+        base = population.mask(queries, args)
+        there = decided(queries, args)
+        return there if base is None else base & there
+
+    words = population.left_out + ", or " if population.left_out else ""
+    return Population(population.words, f"{words}queries of folds that cannot be tuned", mask)
 
 
 def skipped(queries: Queries) -> Bools:

@@ -11,7 +11,7 @@ CONFUSION = (
     *("TP", "TN", "FP", "FN", "Sensitivity", "Specificity", "FPR", "FNR"),
     *("Precision", "NPV", "F1", "MCC", "BalancedAccuracy"),
 )
-PER_CRITERION = ("AUROC", "AUPRC", "Sensitivity(t=gate)", "Precision(t=gate)", "Recall@10", "nDCG@10", "MRR")
+PER_CRITERION = ("AUROC", "AUPRC", "Sensitivity(t=gate)", "Precision(t=gate)", "Recall@10", "nDCG@10")
 BUDGETS = ("3%", "5%", "10%")
 
 
@@ -58,9 +58,12 @@ class Profile:
                 "F1(avg=post,empty=1)",
             ),
             *("F1(avg=criterion)", "F1(avg=post_weighted)", "F1(avg=label_weighted)"),
-            *(_averaged(name) for name in PER_CRITERION if name[-2:] != "10" or "10" in depths),
+            *(_averaged(name) for name in self._per_criterion() if name[-2:] != "10" or "10" in depths),
             *self.extra,
         )
+
+    def _per_criterion(self) -> tuple[str, ...]:
+        return (*PER_CRITERION, "MRR@10" if self.cut_mrr else "MRR")
 
     def _detection(self) -> tuple[str, ...]:
         return (

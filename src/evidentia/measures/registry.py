@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-from evidentia.errors import UnknownNameError, shown
+from evidentia.errors import UnknownNameError, typed
 from evidentia.measures import calibration, confusion, counts, detection, extraction, gate, multilabel, ranking
 from evidentia.measures.core import Args, Kind, Measure, Parameter, Population
 from evidentia.measures.names import Name, parse_name
@@ -75,7 +75,9 @@ class Definition:
 
     def name(self, profile: Profile) -> str:
         """The name under a profile: choices that the profile would make anyway are left out."""
-        return str(self._name(tuple(p for p in self.measure.params if not self._usual(p, profile))))
+        moot = self.measure.without_effect(self.args.params)
+        shown_params = (p for p in self.measure.params if p.name not in moot and not self._usual(p, profile))
+        return str(self._name(tuple(shown_params)))
 
     @property
     def kind(self) -> Kind:
@@ -153,7 +155,7 @@ def _match(name: Name, profile: Profile | None, text: str) -> Definition:
     if base is None:
         close = difflib.get_close_matches(name.base, _BASES.values(), n=3, cutoff=0.5)
         hint = f" Did you mean {' or '.join(close)}?" if close else ""
-        raise UnknownNameError(f"Unknown measure {shown(text)}.{hint} `evidentia measures` lists them all.")
+        raise UnknownNameError(f"Unknown measure {typed(text)}.{hint} `evidentia measures` lists them all.")
     same_base = [measure for measure in MEASURES if measure.base == base]
     kind = None if name.cut is None else name.cut.kind
     fitting = [measure for measure in same_base if measure.cut == kind]
@@ -161,7 +163,7 @@ def _match(name: Name, profile: Profile | None, text: str) -> Definition:
         args = _arguments(measure, name, profile)
         if args is not None:
             return Definition(measure, args)
-    raise UnknownNameError(f"{shown(text)} is not a definition of {base}. {_ways(fitting or same_base)}")
+    raise UnknownNameError(f"{typed(text)} is not a definition of {base}. {_ways(fitting or same_base)}")
 
 
 def _arguments(measure: Measure, name: Name, profile: Profile | None) -> Args | None:
@@ -169,18 +171,18 @@ def _arguments(measure: Measure, name: Name, profile: Profile | None) -> Args | 
     given: dict[str, str] = {}
     for key, value in name.params:
         parameter = measure.parameter(key) if key else _bare(measure, value)
-        if parameter is None or not parameter.accepts(value):
+        plain = value if parameter is None else parameter.plain(value)
+        if parameter is None or not parameter.accepts(plain):
             return None
-        given[parameter.name] = value
+        given[parameter.name] = plain
     params: dict[str, str] = {}
     for parameter in measure.params:
         choice = given.get(parameter.name) or _default(measure, parameter, profile)
         if choice is None:
             return None
         params[parameter.name] = choice
-    for (chosen, value), moot in measure.moot.items():
-        if params[chosen] == value:  # a choice without effect takes its default, so that one thing has one definition
-            params |= {p.name: p.default for p in measure.params if p.name in moot and p.default is not None}
+    moot = measure.without_effect(params)  # such a choice takes its default, so that one thing has one definition
+    params |= {p.name: p.default for p in measure.params if p.name in moot and p.default is not None}
     return Args(params, name.cut)
 
 

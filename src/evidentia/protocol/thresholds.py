@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evidentia.stats.sweeps import best_within_budget, sweep_counts
-from evidentia.tables.queries import Bools, Floats, Queries
+from evidentia.tables.queries import UNDECIDED, Bools, Decisions, Floats, Queries
 
 UNTUNABLE = "cannot be tuned"
 
@@ -43,12 +43,12 @@ def fpr_budget_threshold(scores: Floats, labels: Bools, budget: float) -> Thresh
     )
 
 
-def tuned_decisions(tune: Queries, evaluation: Queries, budget: float) -> tuple[Bools, dict[str, Threshold]]:
+def tuned_decisions(tune: Queries, evaluation: Queries, budget: float) -> tuple[Decisions, dict[str, Threshold]]:
     """Choose one threshold per fold on its TUNE queries and apply it to its EVAL queries.
 
-    A fold whose TUNE queries are of one class, or missing, cannot be tuned: everything is rejected, and the reason says so.
+    A fold whose TUNE queries are of one class, or missing, cannot be tuned: its queries stay undecided and count nowhere.
     """
-    decisions = np.zeros(len(evaluation), bool)
+    decisions = np.full(len(evaluation), UNDECIDED, np.int8)
     thresholds: dict[str, Threshold] = {}
     shared = shared_scores(tune, evaluation)
     assert shared is not None

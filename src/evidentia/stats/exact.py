@@ -14,7 +14,6 @@ import numpy as np
 from evidentia.stats.counting import add_up
 from evidentia.tables.queries import Floats, Ints
 
-TERMS = 2.0**27  # how many terms, repetitions included, a sum may have
 COARSE = 2.0**-26  # grid of the coarse part, relative to the bound
 FINE = 2.0**-53
 

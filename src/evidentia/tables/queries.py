@@ -15,6 +15,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
+Decisions = NDArray[np.int8]  # 1 yes, 0 no, or UNDECIDED
+
+UNDECIDED = -1
 STATES = ("NEG", "UNCERTAIN", "POS")
 NEG, UNCERTAIN, POS = range(3)
 
@@ -99,7 +102,7 @@ class Queries:
     candidates: Candidates | None = None
     complete: bool = False  # every post has exactly one query for every criterion
     slices: Mapping[str, Coded] = field(default_factory=lambda: MappingProxyType({}))
-    decisions: Mapping[str, Bools] = field(
+    decisions: Mapping[str, Decisions] = field(
         default_factory=lambda: MappingProxyType({})
     )  # at thresholds tuned elsewhere
 
