@@ -136,3 +136,35 @@ def test_candidate_without_a_uid_is_reported_where_the_ranking_is_derived(write:
     pool = ("post_id,criterion_id,sent_uid,score,is_gold", "p1,A.1,,1,1", "p1,A.1,a,1,0")
     run_path, pool_path = both(write, pool, ("post_id,criterion_id", "p1,A.1"))
     says(the_problem(run_path, "MISSING_ID", candidates=pool_path), "candidates.csv", "line 2", "sent_uid")
+
+
+def test_candidate_whose_fold_is_not_that_of_its_post(write: Write):
+    run = (RUN[0] + ",fold", *(f"{line},{fold}" for line, fold in zip(RUN[1:], (0, 1, 1), strict=True)))
+    pool = (POOL[0] + ",fold", POOL[1] + ",0", POOL[2] + ",0", POOL[3] + ",")
+    run_path, pool_path = both(write, pool, run)
+    message = the_problem(run_path, "CANDIDATE_FOLD_CONTRADICTION", candidates=pool_path)
+    says(message, "candidates.csv", "1 row ", "line 3", "'p9'", "fold '0'", "run.csv", "correct one of them")
+    good = (*pool[:2], POOL[2] + ",1", pool[3])
+    assert len(read_run(run_path, candidates=write(*good, name="candidates.csv"))) == 3
+
+
+def test_more_candidates_than_the_run_says(write: Write):
+    run = (RUN[0] + ",n_candidates", RUN[1] + ",2", RUN[2] + ",7", RUN[3] + ",0")
+    run_path, pool_path = both(write, POOL, run)
+    assert len(read_run(run_path, candidates=pool_path)) == 3  # more than are listed is a cut
+    more = (*POOL, "p10,A.1,d,0.05,0")
+    message = the_problem(run_path, "N_CANDIDATES_TOO_SMALL", candidates=write(*more, name="candidates.csv"))
+    says(message, "run.csv", "1 row ", "line 2", "'p10'", "n_candidates 2, listed 3", "candidates.csv", "correct it")
+
+
+def test_white_space_or_a_bar_in_a_candidate(write: Write):
+    run_path, pool_path = both(write, (*POOL, "p9,A.1,d ,0.4,0"))
+    says(the_problem(run_path, "PADDED_ID", candidates=pool_path), "candidates.csv", "1 row ", "line 5", "sent_uid")
+    run_path, pool_path = both(write, (*POOL, "p9,A.1,d|e,0.4,0"))
+    says(the_problem(run_path, "BAR_IN_UID", candidates=pool_path), "candidates.csv", "1 row ", "line 5", "sent_uid")
+
+
+def test_further_columns_of_candidates_stay_behind(write: Write):
+    run_path, pool_path = both(write, tuple(f"{line},x{at}" for at, line in enumerate(POOL)))
+    run = read_run(run_path, candidates=pool_path)
+    assert run.candidates.columns == ["post_id", "criterion_id", "sent_uid", "score", "is_gold"]

@@ -95,6 +95,36 @@ def test_state_that_contradicts_prob_and_taus(write: Write):
     says(message, "1 row ", "line 5", "prob 0.8", "state 'UNCERTAIN'", "correct the state or the taus")
 
 
+@pytest.mark.parametrize(
+    ("taus", "fine", "wrong"),
+    [
+        ("tau_neg", ("0.1,0.2,NEG", "0.2,0.2,UNCERTAIN", "0.9,0.2,POS"), ("0.2,0.2,NEG", "0.1,0.2,POS")),
+        ("tau_pos", ("0.1,0.8,NEG", "0.7,0.8,UNCERTAIN", "0.8,0.8,POS"), ("0.7,0.8,POS", "0.8,0.8,UNCERTAIN")),
+        ("tau", ("0.1,0.5,NEG", "0.5,0.5,UNCERTAIN", "0.5,0.5,POS"), ("0.5,0.5,NEG", "0.4,0.5,UNCERTAIN")),
+    ],
+)
+def test_state_that_contradicts_the_one_threshold_there(write: Write, taus, fine, wrong):
+    header = f"post_id,criterion_id,has_evidence,prob,{taus},state"
+    rows = [f"p{number},A.1,1,{row}" for number, row in enumerate((*fine, *wrong))]
+    assert validate_run(write(header, *rows[:3])) == ()
+    message = the_problem(write(header, *rows), "STATE_CONTRADICTS_PROB")
+    says(message, "2 rows", "line 5", f"prob and {taus} ", f"{taus} {wrong[0].split(',')[1]}", "correct the state")
+
+
+def test_tau_says_nothing_about_the_state_beside_the_other_thresholds(write: Write):
+    header = "post_id,criterion_id,has_evidence,prob,tau,tau_neg,tau_pos,state"
+    assert validate_run(write(header, "p1,A.1,1,0.3,0.5,0.2,0.8,UNCERTAIN")) == ()
+
+
+def test_one_row_and_several_rows_are_both_grammatical(write: Write):
+    header = "post_id,criterion_id,has_evidence,ranked_sent_uids,selected_sent_uids"
+    rows = ("p1,A.1,1,a|a,b", "p1,A.1,1,a|a,b", "p1,A.1,1,a|a,b")
+    for count in (2, 3):
+        messages = " ".join(problem.message for problem in validate_run(write(header, *rows[:count])))
+        says(messages, "repeating the post_id and", "naming a sentence twice", "selecting a sentence that is not")
+        assert "row that" not in messages
+
+
 def test_label_that_contradicts_gold(write: Write):
     path = write("post_id,criterion_id,has_evidence,gold_sent_uids", "p1,A.1,1,a", "p2,A.1,1,", "p3,A.1,0,b")
     says(the_problem(path, "GOLD_CONTRADICTS_LABEL"), "2 rows", "line 3", "'p2'", "correct one of them")

@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 from evidentia.errors import InputError
-from evidentia.tables import read_run, validate_run
+from evidentia.tables import DatasetCard, read_run, validate_run
+from evidentia.tables.order import by_number, natural
 
 from .conftest import Write, says, the_problem
 
@@ -140,3 +141,46 @@ def test_text_of_a_post_never_reaches_a_message(write: Write):
 def test_all_problems_of_run_candidates_and_card_come_together(write: Write, tmp_path):
     problems = validate_run(tmp_path / "a.csv", candidates=tmp_path / "b.csv", card="no-card")
     assert [problem.code for problem in problems] == ["MISSING_FILE", "MISSING_FILE", "MISSING_CARD"]
+
+
+def test_line_ends_of_old_macs(write: Write):
+    path = write(HEADER, "p1,A.1,s1", "p2,A.1,s2|s2")
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r"))
+    says(the_problem(path, "DUPLICATE_UID"), "line 3", "'p2'")
+
+
+def test_a_stray_carriage_return_in_the_header(write: Write):
+    says(the_problem(write("post_id\rcriterion_id,has_evidence", "p1,A.1,1"), "BROKEN_CSV"), "run.csv", "line 1")
+
+
+@pytest.mark.parametrize("delimiter", ['"', "\n", "\r"])
+def test_delimiters_that_mean_something_else(write: Write, delimiter):
+    says(
+        the_problem(write(HEADER, "p1,A.1,s1"), "DELIMITER", delimiter=delimiter),
+        "run.csv",
+        "one character (ASCII, no quote)",
+    )
+
+
+@pytest.mark.parametrize(
+    ("column", "cell"), [("post_id", b"\xff"), ("gold_sent_uids", b"\xff"), ("ranked_sent_uids", [b"a", b"\xff"])]
+)
+def test_bytes_that_are_no_text(tmp_path, column, cell):
+    rows = {"post_id": ["p1"], "criterion_id": ["A.1"], "gold_sent_uids": ["a"], "ranked_sent_uids": [["a"]]}
+    frame = pl.DataFrame(rows | {column: [cell]})
+    frame.write_parquet(tmp_path / "run.parquet")
+    for source in (frame, tmp_path / "run.parquet"):
+        says(the_problem(source, "WRONG_TYPE"), "1 row ", "row 1", column, "map another column")
+
+
+def test_bytes_that_are_text(tmp_path):
+    frame = pl.DataFrame({"post_id": [b"p1"], "criterion_id": [b"A"], "gold_sent_uids": [[b"a", b"b"]]})
+    assert read_run(frame).frame["gold_sent_uids"].to_list() == [["a", "b"]]
+
+
+def test_numbers_of_very_many_digits_are_texts(write: Write):
+    path = write("post_id,criterion_id,has_evidence", f"{'9' * 5000},A{'9' * 5000},1", "8,A8,1")
+    codes = [problem.code for problem in validate_run(path, card=DatasetCard("x", every_pair=True))]
+    assert set(codes) == {"TEXT_AS_LABEL", "MISSING_PAIR"}
+    assert natural(["A" + "9" * 5000, "A10", "A010", "A9"]) == ("A9", "A010", "A10", "A" + "9" * 5000)
+    assert by_number(["9" * 5000, "10", "9"]) == ("10", "9", "9" * 5000)

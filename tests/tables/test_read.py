@@ -168,6 +168,20 @@ def test_subsets_keep_their_codes_and_know_whether_they_are_complete():
     assert [len(block) for block in q.blocks(1)] == [2, 2]
 
 
+def test_arrays_are_read_only_and_those_of_a_caller_stay_as_they_are():
+    q = read_run(ROWS, by=["gender"]).queries
+    for table in (q, q.take(np.array([2, 3]))):
+        arrays = [table.post, table.label, table.prob, table.gate, table.n_gold, table.fold.codes]
+        arrays += [table.gold_ranks.values, table.gold_ranks.offsets, table.gold_ranks.owner]
+        arrays += [table.slices["gender"].codes]
+        assert not any(array.flags.writeable for array in arrays)
+        with pytest.raises(ValueError, match="read-only"):
+            table.prob[0] = 0.0
+    own = np.array([0, 1])
+    assert not Ragged(own, own).values.flags.writeable
+    assert own.flags.writeable
+
+
 def test_reading_the_arrays_does_not_import_polars():
     code = "import sys, evidentia.tables.queries, evidentia.tables.card; assert 'polars' not in sys.modules"
     path = Path(__file__).resolve().parents[2] / "src"

@@ -15,7 +15,6 @@ NESTED = (
     "9,Tune,p3,A.1,1,0.3,",
     "9,TUNE,p1,A.1,1,0.4,",
     "9,TRAIN,p4,A.1,1,,",
-    "9,TRAIN,p4,A.1,1,,",
 )
 
 
@@ -26,7 +25,7 @@ def test_measures_get_eval_rows_and_tuning_gets_tune_rows(write: Write):
     assert run.queries.gate.tolist() == [True, False]
     assert run.queries.fold.labels == ("9", "10")
     assert run.queries.fold.codes.tolist() == [1, 0]
-    assert dict(run.left_out) == {"TRAIN rows": 3}
+    assert dict(run.left_out) == {"TRAIN rows": 2}
 
 
 def test_tune_rows_are_sorted_by_fold_and_share_the_fold_labels(write: Write):
@@ -40,7 +39,7 @@ def test_tune_rows_are_sorted_by_fold_and_share_the_fold_labels(write: Write):
 
 def test_unknown_split(write: Write):
     path = write(HEADER, *NESTED, "9,DEV,p5,A.1,1,0.5,POS")
-    says(the_problem(path, "UNKNOWN_SPLIT"), "run.csv", "1 row ", "line 10", "'DEV'", "TRAIN, TUNE or EVAL")
+    says(the_problem(path, "UNKNOWN_SPLIT"), "run.csv", "1 row ", "line 9", "'DEV'", "TRAIN, TUNE or EVAL")
 
 
 def test_no_eval_rows(write: Write):
@@ -50,26 +49,51 @@ def test_no_eval_rows(write: Write):
 
 def test_a_query_may_be_eval_only_once(write: Write):
     path = write(HEADER, *NESTED, "10,EVAL,p1,A.1,1,0.9,POS")
-    says(the_problem(path, "DUPLICATE_QUERY"), "1 row ", "line 10", "'p1'")
+    says(the_problem(path, "DUPLICATE_QUERY"), "1 row ", "line 9", "'p1'")
 
 
 def test_a_tune_query_repeated_in_its_fold(write: Write):
     path = write(HEADER, *NESTED, "9,TUNE,p3,A.1,1,0.3,")
-    says(the_problem(path, "DUPLICATE_QUERY"), "TUNE rows", "line 10", "fold")
+    says(the_problem(path, "DUPLICATE_QUERY"), "TUNE rows", "line 9", "fold")
 
 
 def test_eval_in_two_folds(write: Write):
-    path = write(HEADER, *NESTED, "9,EVAL,p1,A.2,1,0.9,POS", "9,TRAIN,p1,A.2,1,0.9,POS")
+    path = write(HEADER, *NESTED, "9,EVAL,p1,A.2,1,0.9,POS")
     assert {p.code for p in validate_run(path)} == {"POST_IN_TWO_FOLDS", "TUNE_EVAL_OVERLAP"}
 
 
 def test_tune_and_eval_share_a_post_in_one_fold(write: Write):
     message = the_problem(write(HEADER, *NESTED, "10,TUNE,p1,A.2,1,0.5,"), "TUNE_EVAL_OVERLAP")
-    says(message, "run.csv", "1 row ", "line 10", "'p1'", "fold '10'", "disjoint")
+    says(message, "run.csv", "1 row ", "line 9", "'p1'", "fold '10'", "disjoint")
+
+
+def test_train_and_eval_share_a_post_in_one_fold(write: Write):
+    message = the_problem(write(HEADER, *NESTED, "10,TRAIN,p1,A.2,1,,"), "TRAIN_EVAL_OVERLAP")
+    says(message, "run.csv", "1 row ", "TRAIN rows", "line 9", "'p1'", "fold '10'", "trained", "judged", "disjoint")
+
+
+def test_train_and_tune_share_a_post_in_one_fold(write: Write):
+    message = the_problem(write(HEADER, *NESTED, "10,TRAIN,p2,A.2,1,,"), "TRAIN_TUNE_OVERLAP")
+    says(message, "run.csv", "1 row ", "TRAIN rows", "line 9", "'p2'", "fold '10'", "trained", "tuned", "disjoint")
+
+
+def test_a_train_query_repeated_in_its_fold(write: Write):
+    path = write(HEADER, *NESTED, "9,TRAIN,p4,A.1,1,,", "10,TRAIN,p4,A.1,1,,")
+    says(the_problem(path, "DUPLICATE_QUERY"), "1 row ", "TRAIN rows", "line 9", "'p4'", "fold")
+
+
+def test_a_train_row_without_a_fold(write: Write):
+    says(the_problem(write(HEADER, *NESTED, ",TRAIN,p5,A.1,1,,"), "FOLD_MISSING"), "TRAIN rows", "line 9")
+
+
+def test_train_posts_of_a_split_without_folds(write: Write):
+    header = "split,post_id,criterion_id,has_evidence"
+    path = write(header, "EVAL,p1,A.1,1", "TRAIN,p2,A.1,0", "TRAIN,p1,A.2,0")
+    says(the_problem(path, "TRAIN_EVAL_OVERLAP"), "line 4", "'p1'")
 
 
 def test_prob_is_checked_in_tune_rows_too(write: Write):
-    says(the_problem(write(HEADER, *NESTED, "9,TUNE,p5,A.1,1,3,"), "PROB_RANGE"), "TUNE rows", "line 10")
+    says(the_problem(write(HEADER, *NESTED, "9,TUNE,p5,A.1,1,3,"), "PROB_RANGE"), "TUNE rows", "line 9")
 
 
 def test_tune_rows_of_a_fold_without_eval_rows_are_left_out_and_counted(write: Write):

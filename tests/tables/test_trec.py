@@ -53,6 +53,51 @@ def test_malformed_line(write: Write):
     says(message, "test.run", "2 rows", "line 7", "6 fields", "topic Q0 document rank score tag")
 
 
+def test_one_malformed_line_is_grammatical(write: Write):
+    message = only(validate_trec(*trec(write, run=(*RUN, "10 Q0 d4 1 0.5"))), "MALFORMED_LINE")
+    says(message, "1 row without exactly 6 fields", "line 6")
+
+
+def test_line_numbers_and_order_survive_the_blocks(write: Write, monkeypatch):
+    files = trec(write, run=(*RUN[:2], "", *RUN[2:], "", "10 Q0 d4 1 0.5"))
+    whole = only(validate_trec(*files), "MALFORMED_LINE")
+    says(whole, "line 8")
+    expected = read_trec(*trec(write)).frame
+    for size in (0, 1, 20, 40):
+        monkeypatch.setattr("evidentia.tables.trec._BLOCK", size)
+        assert read_trec(*trec(write)).frame.equals(expected)
+        assert (
+            only(validate_trec(*trec(write, run=(*RUN[:2], "", *RUN[2:], "", "10 Q0 d4 1 0.5"))), "MALFORMED_LINE")
+            == whole
+        )
+
+
+@pytest.mark.parametrize("gap", [" ", "\t", " \t ", "\u00a0", "\u3000 "])
+def test_any_white_space_separates_fields(write: Write, gap):
+    expected = read_trec(*trec(write)).frame
+    run = tuple(f"{gap}{gap.join(line.split())}{gap}\r" for line in RUN)
+    assert read_trec(*trec(write, run=run)).frame.equals(expected)
+
+
+def test_line_ends_of_old_macs(write: Write):
+    expected = read_trec(*trec(write)).frame
+    qrels, run = trec(write)
+    for path in (qrels, run):
+        path.write_bytes(path.read_bytes().replace(b"\n", b"\r"))
+    assert read_trec(qrels, run).frame.equals(expected)
+
+
+def test_a_topic_that_is_no_id(write: Write):
+    long = "x" * 201
+    message = only(validate_trec(*trec(write, qrels=(*QRELS, f"{long} 0 d1 1"))), "TEXT_AS_LABEL")
+    says(message, "test.qrels", "1 row ", "line 6", "topic")
+    assert long not in message
+
+
+def test_blank_in_unicode_is_blank(write: Write):
+    assert only(validate_trec(*trec(write, qrels=("\u00a0",))), "EMPTY_FILE")
+
+
 @pytest.mark.parametrize("score", ["high", "nan", "inf"])
 def test_score_is_a_finite_number(write: Write, score):
     message = only(validate_trec(*trec(write, run=(*RUN, f"10 Q0 d4 4 {score} t"))), "WRONG_TYPE")

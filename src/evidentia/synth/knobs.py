@@ -8,6 +8,8 @@ from numbers import Integral
 
 from evidentia.errors import InputError, shown
 
+MOST_CANDIDATES = 2_000_000_000  # of all queries together; more would fill the memory of any machine
+MOST_FOLDS = 10_000
 POSITIVE_RATE = 0.0934  # 1,379 of 14,770, the dataset that the contract describes
 
 
@@ -70,10 +72,24 @@ def checked_knobs(
             f"positives is {shown(positives)}, but {posts} posts x {criteria} criteria are {queries} queries."
             f" Give a whole number from 0 to {queries}, or None for about 9.34 % of them."
         )
+    if not problems:
+        problems = _too_large(queries, mean_candidates, folds)
     if problems:
         raise InputError(*problems)
     count = round(POSITIVE_RATE * queries) if positives is None else positives
     return Knobs(seed, posts, criteria, count, mean_candidates, folds, difficulty, ties)
+
+
+def _too_large(queries: int, mean_candidates: float, folds: int) -> list[str]:
+    problems = []
+    if queries * mean_candidates > MOST_CANDIDATES:
+        problems.append(
+            f"{queries:,} queries with mean_candidates {mean_candidates:g} are {queries * mean_candidates:.3g} "
+            f"candidates, more than {MOST_CANDIDATES:,}. Give fewer posts, criteria or mean_candidates."
+        )
+    if folds > MOST_FOLDS:
+        problems.append(f"folds is {shown(folds)}. Give at most {MOST_FOLDS:,}.")
+    return problems
 
 
 def _whole(value: object) -> bool:

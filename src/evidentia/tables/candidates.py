@@ -61,8 +61,9 @@ def pool_problems(pool: Pool, uid: Ints, run: Table) -> list[Problem]:
     own = np.flatnonzero(pool.query >= 0)
     twice = own[repeated(key[own])]
     remedy = "List every candidate of a query once."
-    what = "that repeat a sent_uid of the same query"
+    what = "repeating a sent_uid of the same query"
     problems += table.problem("DUPLICATE_CANDIDATE", twice, what, remedy, "sent_uid")
+    problems += _other_fold(pool, run) + _more_than_said(pool, run)
     return problems + _against_gold(pool, key, run) + _leaves_post(pool, uid, run)
 
 
@@ -77,6 +78,33 @@ def _values(table: Table) -> list[Problem]:
         bad = table.rows(pl.col("is_gold").is_null())
         problems += table.problem("IS_GOLD_MISSING", bad, "without is_gold", "Write 0 or 1 in every row.")
     return problems
+
+
+def _other_fold(pool: Pool, run: Table) -> list[Problem]:
+    if not pool.table.has("fold") or not run.has("fold"):
+        return []
+    own = np.flatnonzero(pool.query >= 0)
+    differs = pool.table.frame["fold"].gather(own) != run.frame["fold"].gather(pool.query[own])
+    what = f"whose fold is not the one of its post in {run.name}"
+    remedy = "A post is judged in one fold: correct one of them, or leave fold out of the candidates."
+    bad = own[differs.fill_null(False).to_numpy()]
+    return pool.table.problem("CANDIDATE_FOLD_CONTRADICTION", bad, what, remedy, "fold")
+
+
+def _more_than_said(pool: Pool, run: Table) -> list[Problem]:
+    if not run.has("n_candidates"):
+        return []
+    listed = np.bincount(pool.query[pool.query >= 0], minlength=run.frame.height)
+    bad = np.flatnonzero((run.frame["n_candidates"] < pl.Series(listed)).fill_null(False).to_numpy())
+    what = f"whose n_candidates is smaller than the number of candidates in {pool.table.name}"
+    remedy = "It counts the candidates of the query before any cut: correct it, or leave the column out."
+    return run.problem(
+        "N_CANDIDATES_TOO_SMALL",
+        bad,
+        what,
+        remedy,
+        lambda row: f"n_candidates {shown(run.frame['n_candidates'][row])}, listed {listed[row]}",
+    )
 
 
 def _against_gold(pool: Pool, key: Ints, run: Table) -> list[Problem]:

@@ -70,7 +70,7 @@ def load_card(name_or_path: str | Path) -> DatasetCard:
     path = Path(name_or_path)
     try:
         content = path.read_bytes()
-    except OSError:
+    except (OSError, ValueError):  # a name with a NUL in it is a ValueError
         there = ", ".join(sorted(built_in))
         message = f"{path.name}: no such dataset card. Name a TOML file, or a built-in card: {there}."
         raise InputError(Problem("MISSING_CARD", message)) from None
@@ -117,8 +117,9 @@ def _parse(content: bytes, name: str) -> DatasetCard:
         raw = tomllib.loads(content.decode())
     except UnicodeDecodeError:
         raise InputError(Problem("WRONG_ENCODING", f"{name}: not UTF-8. Re-save it as UTF-8.")) from None
-    except tomllib.TOMLDecodeError as error:
-        message = f"{name}: not a TOML file ({error}). Correct that line."
+    except (ValueError, RecursionError) as error:  # also numbers of thousands of digits, lists in lists in lists
+        reason = error if isinstance(error, tomllib.TOMLDecodeError) else "a value is too long or too deep"
+        message = f"{name}: not a TOML file ({reason}). Correct that line."
         raise InputError(Problem("BROKEN_CARD", message)) from None
     problems: list[Problem] = []
     values = {key: _value(key, value, name, problems) for key, value in raw.items()}
@@ -138,7 +139,7 @@ def _value(key: str, value: object, name: str, problems: list[Problem]) -> Any:
     what, convert = _FIELDS[key]
     try:
         return convert(value)
-    except (TypeError, ValueError, AttributeError):
+    except (TypeError, ValueError, OverflowError):
         problems.append(Problem("CARD_TYPE", f"{name}: {key} must be {what}, not {shown(value)}. Correct it."))
         return None
 

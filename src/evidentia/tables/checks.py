@@ -22,6 +22,11 @@ def row_problems(table: Table) -> list[Problem]:
     return [problem for check in _ROW_CHECKS for problem in check(table)]
 
 
+def train_problems(table: Table) -> list[Problem]:
+    """What must hold for TRAIN rows, of which nothing but the key is used."""
+    return [p for check in (missing_ids, _duplicate_query, _fold_missing) for p in check(table)]
+
+
 def missing_ids(table: Table) -> list[Problem]:
     """Find rows without a post or a criterion."""
     ids = [column for column in ("post_id", "criterion_id", "sent_uid") if table.has(column)]
@@ -38,7 +43,7 @@ def _duplicate_query(table: Table) -> list[Problem]:
     return table.problem(
         "DUPLICATE_QUERY",
         bad,
-        f"that repeat the {' and '.join(key)} of an earlier row",
+        f"repeating the {' and '.join(key)} of an earlier row",
         "Keep one row per query.",
     )
 
@@ -115,21 +120,35 @@ def _state(table: Table) -> list[Problem]:
     )
 
 
-def _state_contradicts(table: Table) -> list[Problem]:
-    needed = ("state", "prob", "tau_neg", "tau_pos")
-    if not table.has(*needed):
-        return []
-    known = pl.all_horizontal(pl.col(needed[1:]).is_between(0, 1)) & pl.col("state").is_in(STATES)
-    bad = table.rows(known & (pl.col("tau_neg") <= pl.col("tau_pos")) & (pl.col("state") != state_expression()))
-    remedy = "NEG is prob < tau_neg, POS is prob >= tau_pos, UNCERTAIN is between: correct the state or the taus."
-    what = "whose state contradicts prob, tau_neg and tau_pos"
-    return table.problem("STATE_CONTRADICTS_PROB", bad, what, remedy, _values(table, *needed))
-
-
 def state_expression() -> pl.Expr:
     """The state that prob and the two taus give; both bounds are inclusive upwards."""
     prob, low, high = pl.col("prob"), pl.col("tau_neg"), pl.col("tau_pos")
     return pl.when(prob < low).then(pl.lit("NEG")).when(prob < high).then(pl.lit("UNCERTAIN")).otherwise(pl.lit("POS"))
+
+
+def _state_contradicts(table: Table) -> list[Problem]:
+    if not table.has("state", "prob"):
+        return []
+    for taus, contradicts, rule in _state_rules():
+        if table.has(*taus):
+            known = pl.all_horizontal(pl.col("prob", *taus).is_between(0, 1)) & pl.col("state").is_in(STATES)
+            what = f"whose state contradicts prob and {' and '.join(taus)}"
+            remedy = f"{rule}: correct the state or the taus."
+            detail = _values(table, "state", "prob", *taus)
+            return table.problem("STATE_CONTRADICTS_PROB", table.rows(known & contradicts), what, remedy, detail)
+    return []
+
+
+def _state_rules() -> tuple[tuple[tuple[str, ...], pl.Expr, str], ...]:
+    """What each set of taus forbids; the first set that a table has holds for it."""
+    prob, state, low, high = pl.col("prob"), pl.col("state"), pl.col("tau_neg"), pl.col("tau_pos")
+    both = (low <= high) & (state != state_expression())
+    return (
+        (("tau_neg", "tau_pos"), both, "NEG is prob < tau_neg, POS is prob >= tau_pos, UNCERTAIN is between"),
+        (("tau_neg",), (state == "NEG") != (prob < low), "NEG is prob < tau_neg, and no other state is"),
+        (("tau_pos",), (state == "POS") != (prob >= high), "POS is prob >= tau_pos, and no other state is"),
+        (("tau",), (state == "NEG") != (prob < pl.col("tau")), "NEG is prob < tau, and no other state is"),
+    )
 
 
 def _has_evidence(table: Table) -> list[Problem]:
@@ -181,7 +200,7 @@ def uid_problems(table: Table) -> list[Problem]:
     problems = []
     for column, lists in table.uids.items():
         bad = repeated(keys(lists.owner, lists.values, table.n_uids))
-        what = f"that name a sentence twice in {column}"
+        what = f"naming a sentence twice in {column}"
         remedy = f"A sentence counts once: remove the repetition from {column}."
         detail = uid_at(table, column, bad)
         problems += table.problem("DUPLICATE_UID", rows_of(lists, bad), what, remedy, detail)
@@ -189,7 +208,7 @@ def uid_problems(table: Table) -> list[Problem]:
     if selected is not None and ranked is not None:
         bad = np.flatnonzero(~members(selected, ranked, table.n_uids))
         remedy = "The selection is taken from the ranking: correct one of them."
-        what = "that select a sentence which is not in ranked_sent_uids"
+        what = "selecting a sentence that is not in ranked_sent_uids"
         detail = uid_at(table, "selected_sent_uids", bad)
         problems += table.problem("SELECTED_NOT_RANKED", rows_of(selected, bad), what, remedy, detail)
     return problems

@@ -44,9 +44,8 @@ def csv_lines(data: bytes, delimiter: str) -> Ints:
 def ragged(name: str, data: bytes, delimiter: str) -> list[Problem]:
     """Find rows with more or fewer cells than the header."""
     rows = _csv_rows(data, delimiter)
-    width = len(next(rows)[1])
-    bad = []
     try:
+        width = len(next(rows)[1])
         bad = [(line, len(cells)) for line, cells in rows if cells and len(cells) != width]
     except csv.Error:  # a misplaced quote, which broken_csv reports
         return []

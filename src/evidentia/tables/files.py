@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from evidentia.errors import InputError, shown
+from evidentia.errors import InputError, counted, shown
 from evidentia.tables import damage
 from evidentia.tables.damage import refuse
 from evidentia.tables.queries import Ints
@@ -43,27 +43,34 @@ class Content:
     data: bytes
 
     def text(self) -> bytes:
-        """The bytes as UTF-8 without a byte order mark, or an error that names the first wrong byte."""
+        """The bytes as UTF-8 without a byte order mark, or an error that names the first wrong byte.
+
+        Lines that end in a bare CR, as old Macs wrote them, end in LF afterwards.
+        """
         if self.data[:2] in (b"\xff\xfe", b"\xfe\xff"):
             raise InputError(damage.utf16(self.name))
         try:
-            self.data.decode()
+            _ = self.data.isascii() or self.data.decode()  # most are, and need no copy to tell
         except UnicodeDecodeError as error:
             raise InputError(damage.not_utf8(self.name, self.data, error)) from None
         text = self.data.removeprefix(b"\xef\xbb\xbf")
-        if not text.strip():
+        if not text or text.isspace():
             raise refuse("EMPTY_FILE", f"{self.name}: 0 rows; the file is empty. Write the table again.")
-        return text
+        return text if b"\n" in text or b"\r" not in text else text.replace(b"\r", b"\n")
 
 
 @dataclass(frozen=True, eq=False)
 class Loaded:
-    """A table as it was found. ``place`` says where a row is: a line of a text file, else a row number."""
+    """A table as it was found. ``place`` says where a row is: a line of a text file, else a row number.
+
+    ``delimited`` marks CSV and TSV, the formats whose cells may be quoted against spreadsheets.
+    """
 
     name: str
     frame: pl.DataFrame
     place: Callable[[int], str]
     sha256: str | None = None
+    delimited: bool = False
 
 
 def load(source: object, *, delimiter: str = ",") -> Loaded:
@@ -85,8 +92,9 @@ def read_content(path: Path) -> Content:
     except FileNotFoundError:
         message = f"{path.name}: no such file. Check the name and the folder."
         raise refuse("MISSING_FILE", message) from None
-    except OSError as error:
-        message = f"{path.name}: cannot be read ({error.strerror}). Name a readable file."
+    except (OSError, ValueError) as error:  # a name with a NUL in it is a ValueError
+        reason = getattr(error, "strerror", None) or "its name is not one"
+        message = f"{path.name}: cannot be read ({reason}). Name a readable file."
         raise refuse("UNREADABLE_FILE", message) from None
     sha256 = hashlib.sha256(data).hexdigest()
     if data[:2] == b"\x1f\x8b":
@@ -114,8 +122,9 @@ def _load_file(path: Path, delimiter: str) -> Loaded:
 
 
 def _load_csv(content: Content, delimiter: str) -> Loaded:
-    if len(delimiter) != 1 or not delimiter.isascii():
-        raise refuse("DELIMITER", f"{content.name}: the delimiter must be one character, not {shown(delimiter)}.")
+    if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
+        message = f"{content.name}: the delimiter must be one character (ASCII, no quote), not {shown(delimiter)}."
+        raise refuse("DELIMITER", f"{message} Use , or ; for example.")
     text = content.text().rstrip(b"\r\n")
     _refuse_repeated_columns(content.name, text, delimiter)
     try:
@@ -124,16 +133,23 @@ def _load_csv(content: Content, delimiter: str) -> Loaded:
         raise InputError(*damage.broken_csv(content.name, text, delimiter)) from None
     if _may_have_short_rows(frame, text, delimiter) and (problems := damage.ragged(content.name, text, delimiter)):
         raise InputError(*problems)
-    return Loaded(content.name, frame, _line(lambda: damage.csv_lines(text, delimiter)), content.sha256)
+    return Loaded(content.name, frame, _line(lambda: damage.csv_lines(text, delimiter)), content.sha256, True)
 
 
 def _refuse_repeated_columns(name: str, text: bytes, delimiter: str) -> None:
     first = text.lstrip(b"\r\n").split(b"\n", 1)[0].decode()
-    header = next(csv.reader([first], delimiter=delimiter), [])
+    try:
+        header = next(csv.reader([first], delimiter=delimiter), [])
+    except csv.Error:  # a stray CR, or a cell beyond the size that Python's reader takes
+        message = (
+            f"{name}: the column names cannot be read (line 1). Write them on one line, each ended as the rows are."
+        )
+        raise refuse("BROKEN_CSV", message) from None
     repeated = sorted({column for column in header if header.count(column) > 1})
     if repeated:
         message = (
-            f"{name}: {len(repeated)} repeated column name (line 1: {', '.join(map(shown, repeated))}). "
+            f"{name}: {counted(len(repeated), 'repeated column name')} "
+            f"(line 1: {', '.join(map(shown, repeated))}). "
             "Give every column a name of its own."
         )
         raise refuse("DUPLICATE_COLUMN", message)

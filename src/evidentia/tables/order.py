@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-_INTEGER = re.compile(r"[+-]?[0-9]+")
+_INTEGER = re.compile(r"[+-]?[0-9]{1,640}")  # the fewest digits that Python may be told to stop at
 _DIGITS = re.compile(r"([0-9]+)")
 
 
@@ -30,6 +30,12 @@ def natural(ids: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(ids, key=_natural_key))
 
 
-def _natural_key(text: str) -> tuple[list[str | int], str]:
+def _natural_key(text: str) -> tuple[list[str | tuple[int, str]], str]:
     # split() alternates text and digits, so position by position the same types are compared
-    return [int(part) if at % 2 else part for at, part in enumerate(_DIGITS.split(text))], text
+    return [_size(part) if at % 2 else part for at, part in enumerate(_DIGITS.split(text))], text
+
+
+def _size(digits: str) -> tuple[int, str]:
+    """Sorts digits of any length as the number they are."""
+    plain = digits.lstrip("0")
+    return len(plain), plain

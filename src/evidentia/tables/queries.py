@@ -22,8 +22,23 @@ STATES = ("NEG", "UNCERTAIN", "POS")
 NEG, UNCERTAIN, POS = range(3)
 
 
+class _Frozen:
+    """Makes the arrays of a dataclass read-only: through views, so that the arrays of a caller stay as they are."""
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if isinstance(value, np.ndarray):
+                object.__setattr__(self, name, _read_only(value))
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    view = array.view()
+    view.setflags(write=False)
+    return view
+
+
 @dataclass(frozen=True, eq=False)
-class Ragged:
+class Ragged(_Frozen):
     """A list of integers for every query: the list of query i is values[offsets[i]:offsets[i + 1]]."""
 
     offsets: Ints
@@ -32,12 +47,12 @@ class Ragged:
     @cached_property
     def lengths(self) -> Ints:
         """How long each list is."""
-        return np.diff(self.offsets)
+        return _read_only(np.diff(self.offsets))
 
     @cached_property
     def owner(self) -> Ints:
         """The query that each value belongs to."""
-        return np.repeat(np.arange(len(self.offsets) - 1), self.lengths)
+        return _read_only(np.repeat(np.arange(len(self.offsets) - 1), self.lengths))
 
     def take(self, rows: Ints) -> Ragged:
         """The lists of the given queries, in that order."""
@@ -53,7 +68,7 @@ class Ragged:
 
 
 @dataclass(frozen=True, eq=False)
-class Coded:
+class Coded(_Frozen):
     """A column of labels as integer codes; the labels are in display order."""
 
     codes: Ints
@@ -61,7 +76,7 @@ class Coded:
 
 
 @dataclass(frozen=True, eq=False)
-class Candidates:
+class Candidates(_Frozen):
     """The scored candidates of every query, in the order of the queries and, within one, of the file."""
 
     offsets: Ints
@@ -77,7 +92,7 @@ class Candidates:
 
 
 @dataclass(frozen=True, eq=False)
-class Queries:
+class Queries(_Frozen):
     """The EVAL (or the TUNE) queries of a run as plain arrays; what a run does not have is None.
 
     Rows are sorted by post (TUNE rows by fold first), so a block between two posts is a table of its own.

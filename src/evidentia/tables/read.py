@@ -11,17 +11,18 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from evidentia.errors import InputError, Problem, shown
+from evidentia.errors import InputError, Problem
 from evidentia.tables.build import build, canonical_order, completed, fold_labels, written
 from evidentia.tables.candidates import Pool, align, derive, gather, marked, pool_problems, uid_in_two_posts
 from evidentia.tables.card import DatasetCard, load_card
-from evidentia.tables.checks import missing_ids, missing_pairs, row_problems, uid_problems
+from evidentia.tables.checks import missing_pairs, row_problems, train_problems, uid_problems
 from evidentia.tables.columns import CANDIDATES, PER_QUERY, Typed, missing_column, typed
 from evidentia.tables.files import load
+from evidentia.tables.labels import label_problems
 from evidentia.tables.queries import Candidates, Ints, Queries
 from evidentia.tables.run import Run, Source
 from evidentia.tables.split import Split, between_parts, split_rows
-from evidentia.tables.table import ROW, Table
+from evidentia.tables.table import Table
 from evidentia.tables.uids import coded
 
 
@@ -46,7 +47,7 @@ def read_run(
     """
     by = (by,) if isinstance(by, str) else tuple(by)
     reader = _Reader(delimiter)
-    run, pool = reader.run(source, mapping), reader.candidates(candidates, candidates_mapping)
+    run, pool = reader.run(source, mapping, by), reader.candidates(candidates, candidates_mapping)
     read_card = reader.card(card)
     if run is None or reader.problems:
         raise InputError(*reader.problems)
@@ -90,8 +91,8 @@ class _Reader:
     problems: list[Problem] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
 
-    def run(self, given: object, mapping: Mapping[str, str] | None) -> Typed | None:
-        return self._table("run", given, PER_QUERY, mapping)
+    def run(self, given: object, mapping: Mapping[str, str] | None, by: Sequence[str]) -> Typed | None:
+        return self._table("run", given, PER_QUERY, mapping, by)
 
     def candidates(self, given: object, mapping: Mapping[str, str] | None) -> Typed | None:
         return None if given is None else self._table("candidates", given, CANDIDATES, mapping)
@@ -104,12 +105,17 @@ class _Reader:
             return None
 
     def _table(
-        self, role: str, given: object, kinds: Mapping[str, str], mapping: Mapping[str, str] | None
+        self,
+        role: str,
+        given: object,
+        kinds: Mapping[str, str],
+        mapping: Mapping[str, str] | None,
+        by: Sequence[str] = (),
     ) -> Typed | None:
         try:
             loaded = load(given, delimiter=self.delimiter)
             self.sources.append(Source(role, loaded.name, loaded.sha256, loaded.frame.height))
-            return typed(loaded, kinds, mapping, _REQUIRED[role])
+            return typed(loaded, kinds, mapping, _REQUIRED[role], by)
         except InputError as error:
             self.problems.extend(error.problems)
             return None
@@ -124,11 +130,12 @@ _REQUIRED = {
 def _check(inputs: _Inputs, problems: list[Problem], by: Sequence[str]) -> _Checked:
     """Collect the problems of all rows; what is returned may be used only if there are none."""
     table = inputs.run.table
-    problems += _unknown_slices(table, by)
+    problems += label_problems(table, by)
     split = split_rows(table, PER_QUERY)
     problems += split.problems
     pool = None
     if inputs.pool is not None:
+        problems += label_problems(inputs.pool.table)
         candidates = split_rows(inputs.pool.table, CANDIDATES)
         problems += candidates.problems
         pool = align(candidates.eval, split.eval)
@@ -136,7 +143,7 @@ def _check(inputs: _Inputs, problems: list[Problem], by: Sequence[str]) -> _Chec
     problems += _no_labels(inputs, split, pool)
     for part in (split.eval, split.tune):
         problems += row_problems(part)
-    problems += missing_ids(split.train)
+    problems += train_problems(split.train)
     problems += between_parts(split)
     if inputs.card is not None:
         problems += missing_pairs(split.eval, inputs.card)
@@ -145,37 +152,30 @@ def _check(inputs: _Inputs, problems: list[Problem], by: Sequence[str]) -> _Chec
         problems += uid_problems(part)
     if pool is not None:
         problems += pool_problems(pool, uid, parts[0])
-    if not any(problem.code == "MISSING_ID" for problem in problems):  # without its post, no uid is in place
+    # without its post no uid is in place, and without criteria a post is a topic: topics share documents
+    placed = not any(problem.code == "MISSING_ID" for problem in problems)
+    if placed and not table.frame["criterion_id"].eq("").all():
         problems += uid_in_two_posts(parts, pool.table if pool else None, uid)
     return _Checked(replace(split, eval=parts[0], tune=parts[1], train=parts[2]), pool, uid)
-
-
-def _unknown_slices(table: Table, by: Sequence[str]) -> list[Problem]:
-    there = [name for name, kind in table.frame.schema.items() if not kind.is_nested() and name != ROW]
-    missing = [column for column in by if column not in there]
-    if not missing:
-        return []
-    return [
-        Problem(
-            "UNKNOWN_COLUMN",
-            f"{table.name}: there is no column {', '.join(map(shown, missing))} to slice by. "
-            f"Name some of the {len(there)} columns that are there: {', '.join(map(shown, there))}.",
-        )
-    ]
 
 
 def _no_labels(inputs: _Inputs, split: Split, pool: Pool | None) -> list[Problem]:
     if inputs.run.problems or (inputs.pool and inputs.pool.problems) or not split.eval.frame.height:
         return []  # the column may be there, and wrong
-    name, columns = split.eval.name, inputs.run.table.frame.columns[1:]
+    name, columns = split.eval.name, inputs.run.columns
     problems = []
     if not any(split.eval.has(column) for column in ("gold_sent_uids", "has_evidence")):
         problems.append(missing_column(name, "gold_sent_uids or has_evidence (one of them is needed)", columns))
     elif split.tune.frame.height and not any(split.tune.has(c) for c in ("gold_sent_uids", "has_evidence")):
         problems.append(missing_column(name, "gold_sent_uids or has_evidence for its TUNE rows", columns))
-    if pool is not None and not pool.table.has("is_gold") and not split.eval.has("gold_sent_uids"):
+    if (
+        pool is not None
+        and inputs.pool is not None
+        and not pool.table.has("is_gold")
+        and not split.eval.has("gold_sent_uids")
+    ):
         what = f"is_gold (or gold_sent_uids in {name})"
-        problems.append(missing_column(pool.table.name, what, pool.table.frame.columns[1:]))
+        problems.append(missing_column(pool.table.name, what, inputs.pool.columns))
     return problems
 
 

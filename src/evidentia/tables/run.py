@@ -24,13 +24,16 @@ class Source:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A validated run. ``frame`` and ``queries`` hold the same EVAL rows by post, then criterion."""
+    """A validated run. ``frame`` and ``queries`` hold the same EVAL rows by post, then criterion.
+
+    The frames hold the columns of the contract and those that were named to slice by, nothing else of the files.
+    """
 
     queries: Queries
-    frame: pl.DataFrame
+    frame: pl.DataFrame = field(repr=False)
     tune: Queries | None = None
-    tune_frame: pl.DataFrame | None = None
-    candidates: pl.DataFrame | None = None
+    tune_frame: pl.DataFrame | None = field(default=None, repr=False)
+    candidates: pl.DataFrame | None = field(default=None, repr=False)
     sources: tuple[Source, ...] = ()
     card: DatasetCard | None = None
     left_out: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))

@@ -62,7 +62,8 @@ class Table:
 
     def where(self, row: int) -> str:
         """The place of a row in the file, and its key."""
-        key = [f"{name} {shown(self.frame[column][row])}" for column, name in _KEY.items() if self.has(column)]
+        ids = {name: self.frame[column][row] for column, name in _KEY.items() if self.has(column)}
+        key = [f"{name} {shown(value)}" for name, value in ids.items() if str(value)]  # a topic has no criterion
         return ", ".join([self.place(int(self.frame[ROW][row])), *key])
 
 

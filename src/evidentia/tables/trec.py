@@ -7,18 +7,31 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
+import numpy as np
 import polars as pl
 
 from evidentia.errors import InputError, Problem, counted, shown
 from evidentia.tables.build import build, canonical_order, completed, written
+from evidentia.tables.cells import bar_in_uid
+from evidentia.tables.damage import refuse
 from evidentia.tables.files import Content, read_content
+from evidentia.tables.labels import text_as_label
+from evidentia.tables.queries import Ints
 from evidentia.tables.run import Run, Source
 from evidentia.tables.table import ROW, Table
-from evidentia.tables.uids import coded
+from evidentia.tables.uids import coded, keys, repeated
 
-_QRELS = ("topic", "iteration", "doc", "value")
-_RUN = ("topic", "q0", "doc", "rank", "value", "tag")
-_LAST, _MORE = "_last", "_more"  # the last field as it was written; what follows it
+_LAYOUTS = {
+    "qrels": ("topic", "iteration", "document", "relevance"),
+    "trec_run": ("topic", "Q0", "document", "rank", "score", "tag"),
+}
+_GAP, _FIELD = r"[\t-\r ]+", r"[^\t-\r ]+"  # spelled out, because \s and \S know all of Unicode and take thrice as long
+_TOPIC, _DOC, _VALUE = (f"(?P<{name}>{_FIELD})" for name in ("topic", "doc", "value"))
+_PATTERNS = {
+    "qrels": (_TOPIC, _FIELD, _DOC, _VALUE),
+    "trec_run": (_TOPIC, _FIELD, _DOC, _FIELD, _VALUE, _FIELD),
+}
+_BLOCK = 1 << 20  # bytes that are taken apart at a time, so that the cells of a file are never all there at once
 
 
 def read_trec(qrels: str | Path, run: str | Path, *, ties: Literal["input", "trec"] = "input") -> Run:
@@ -31,7 +44,7 @@ def read_trec(qrels: str | Path, run: str | Path, *, ties: Literal["input", "tre
     if ties not in ("input", "trec"):
         raise InputError(Problem("UNKNOWN_TIES", f"ties is {shown(ties)}; it must be 'input' or 'trec'."))
     judged, found = _read_both(Path(qrels), Path(run))
-    frame = _frame(judged.frame, found.frame, ties)
+    frame = _frame(judged, found.frame, ties)
     table = coded([Table(run_name := found.source.name, frame, str)])[0][0]
     table = table.take(canonical_order(table))
     table = replace(table, frame=completed(table))
@@ -57,7 +70,7 @@ def validate_trec(qrels: str | Path, run: str | Path, **options: Any) -> tuple[P
 
 @dataclass(frozen=True, eq=False)
 class _Trec:
-    frame: pl.DataFrame  # topic, doc, value
+    frame: pl.DataFrame  # topic, doc, value; of the qrels only what is relevant
     topics: dict[str, None]
     source: Source
 
@@ -65,9 +78,9 @@ class _Trec:
 def _read_both(qrels: Path, run: Path) -> tuple[_Trec, _Trec]:
     problems: list[Problem] = []
     read: list[_Trec] = []
-    for role, path, columns in (("qrels", qrels, _QRELS), ("trec_run", run, _RUN)):
+    for role, path in (("qrels", qrels), ("trec_run", run)):
         try:
-            read.append(_read(role, read_content(path), columns))
+            read.append(_read(role, read_content(path)))
         except InputError as error:
             problems += error.problems
     if problems:
@@ -75,27 +88,28 @@ def _read_both(qrels: Path, run: Path) -> tuple[_Trec, _Trec]:
     return read[0], read[1]
 
 
-def _read(role: str, content: Content, columns: tuple[str, ...]) -> _Trec:
-    frame = _fields(content.text(), columns)
-    kind = pl.Int64 if role == "qrels" else pl.Float64
-    table = Table(content.name, frame.with_columns(pl.col("value").cast(kind, strict=False)), _line)
-    if problems := _line_problems(table, role, columns) + _doc_problems(table):
+def _read(role: str, content: Content) -> _Trec:
+    table = Table(content.name, _fields(content.text(), role), _line)
+    if not table.frame.height:
+        raise refuse("EMPTY_FILE", f"{content.name}: 0 lines that are not blank. Write the file again.")
+    if problems := _line_problems(table, role) + _doc_problems(table):
         raise InputError(*problems)
     topics = dict.fromkeys(table.frame["topic"].unique(maintain_order=True).to_list())
     kept = table.frame.select("topic", "doc", "value")
-    return _Trec(kept, topics, Source(role, content.name, content.sha256, kept.height))
+    if role == "qrels":
+        kept = kept.filter(pl.col("value") >= 1)
+    return _Trec(kept, topics, Source(role, content.name, content.sha256, table.frame.height))
 
 
-def _line_problems(table: Table, role: str, columns: tuple[str, ...]) -> list[Problem]:
-    malformed = pl.col(_LAST).is_null() | pl.col(_MORE).is_not_null()
-    layout = f"Write {len(columns)} fields per line: {' '.join(_NAMES[role])}."
-    what = f"that do not have {len(columns)} fields"
-    number = pl.col("value").cast(pl.Float64)
-    wrong = table.rows(number.is_finite().fill_null(False).not_() & malformed.not_())
+def _line_problems(table: Table, role: str) -> list[Problem]:
+    malformed, count = pl.col("topic").is_null(), len(_LAYOUTS[role])
+    layout = f"Write {count} fields per line: {' '.join(_LAYOUTS[role])}."
+    wrong = table.rows(pl.col("value").cast(pl.Float64).is_finite().fill_null(False).not_() & malformed.not_())
     wanted = "relevance is not a whole number" if role == "qrels" else "score is not a finite number"
     return [
-        *table.problem("MALFORMED_LINE", table.rows(malformed), what, layout),
+        *table.problem("MALFORMED_LINE", table.rows(malformed), f"without exactly {count} fields", layout),
         *table.problem("WRONG_TYPE", wrong, f"whose {wanted}", layout),
+        *text_as_label(table, "topic"),
     ]
 
 
@@ -103,32 +117,44 @@ def _doc_problems(table: Table) -> list[Problem]:
     def key(row: int) -> str:
         return f"topic {shown(table.frame['topic'][row])}, document {shown(table.frame['doc'][row])}"
 
-    twice = table.rows(pl.struct("topic", "doc").is_first_distinct().not_() & pl.col("doc").is_not_null())
+    whole = table.rows(pl.col("doc").is_not_null())
+    topic, doc = (_numbered(table.frame[column]) for column in ("topic", "doc"))
+    twice = whole[repeated(keys(topic, doc, int(doc.max(initial=0)) + 1))]
     barred = table.rows(pl.col("doc").str.contains("|", literal=True))
-    what, remedy = "that repeat a document of the same topic", "List a document once per topic."
-    bar = "Use another character: | joins the uids of a cell."
+    what, remedy = "repeating a document of the same topic", "List a document once per topic."
     return [
         *table.problem("DUPLICATE_UID", twice, what, remedy, key),
-        *table.problem("BAR_IN_UID", barred, "with a | in the document number", bar),
+        *bar_in_uid(table, "the document number", barred),
     ]
 
 
-_NAMES = {
-    "qrels": ("topic", "iteration", "document", "relevance"),
-    "trec_run": ("topic", "Q0", "document", "rank", "score", "tag"),
-}
+def _numbered(column: pl.Series) -> Ints:
+    return column.drop_nulls().cast(pl.Categorical).to_physical().to_numpy().astype(np.int64)
 
 
-def _fields(text: bytes, columns: tuple[str, ...]) -> pl.DataFrame:
-    lines = pl.Series("line", text.decode().split("\n"))
-    frame = lines.to_frame().with_row_index(ROW).with_columns(pl.col("line").str.strip_chars())
-    cells = pl.col("line").str.replace_all(r"\s+", "\t").str.split_exact("\t", len(columns))
+def _fields(text: bytes, role: str) -> pl.DataFrame:
+    """Topic, document and value of every line that is not blank; a malformed line has none of them."""
+    parts, start, line, ascii_only = [], 0, 0, text.isascii()
+    while start < len(text):
+        end = text.find(b"\n", start + _BLOCK)
+        end = len(text) if end < 0 else end
+        lines = text[start:end].decode().split("\n")
+        if not ascii_only:  # then a gap may be any white space
+            lines = [" ".join(line.split()) for line in lines]
+        parts.append(_cells(lines, line, role))
+        start, line = end + 1, line + len(lines)
+    return pl.concat(parts)
+
+
+def _cells(lines: list[str], first: int, role: str) -> pl.DataFrame:
+    pattern = f"^(?:{_GAP})?{_GAP.join(_PATTERNS[role])}(?:{_GAP})?$"
+    frame = pl.Series("line", lines).to_frame().with_row_index(ROW, offset=first)
+    kind = pl.Int64 if role == "qrels" else pl.Float64
     return (
-        frame.filter(pl.col("line") != "")
-        .with_columns(cells.struct.rename_fields([*columns, _MORE]).alias("cells"))
+        frame.filter(pl.col("line").str.contains(_FIELD))
+        .select(ROW, pl.col("line").str.extract_groups(pattern).alias("cells"))
         .unnest("cells")
-        .with_columns(pl.col(columns[-1]).alias(_LAST))
-        .drop("line")
+        .with_columns(pl.col("value").cast(kind, strict=False))
     )
 
 
@@ -136,17 +162,20 @@ def _line(row: int) -> str:
     return f"line {row + 1}"
 
 
-def _frame(judged: pl.DataFrame, found: pl.DataFrame, ties: str) -> pl.DataFrame:
-    gold = judged.group_by("topic", maintain_order=True).agg(gold_sent_uids=pl.col("doc").filter(pl.col("value") >= 1))
+def _frame(judged: _Trec, found: pl.DataFrame, ties: str) -> pl.DataFrame:
     if ties == "trec":
         # trec_eval keeps scores as float32 and breaks ties by document number, both descending
         ordered = found.with_columns(pl.col("value").cast(pl.Float32)).sort("value", "doc", descending=True)
     else:
         ordered = found.sort("value", descending=True, maintain_order=True)
-    ranked = ordered.group_by("topic", maintain_order=True).agg(ranked_sent_uids=pl.col("doc"))
-    frame = gold.join(ranked, on="topic", how="left").with_columns(pl.col("ranked_sent_uids").fill_null([]))
-    keys = [pl.col("topic").alias("post_id"), pl.lit("").alias("criterion_id")]
-    return frame.select(*keys, "gold_sent_uids", "ranked_sent_uids").with_row_index(ROW)
+    gold, ranked = (
+        frame.group_by("topic", maintain_order=True).agg(pl.col("doc").alias(f"{name}_sent_uids"))
+        for name, frame in (("gold", judged.frame), ("ranked", ordered))
+    )
+    topics = pl.DataFrame({"topic": list(judged.topics)}, schema={"topic": pl.String})
+    frame = topics.join(gold, on="topic", how="left", maintain_order="left").join(ranked, on="topic", how="left")
+    ids = [pl.col("topic").alias("post_id"), pl.lit("").alias("criterion_id")]
+    return frame.select(*ids, pl.col("gold_sent_uids", "ranked_sent_uids").fill_null([])).with_row_index(ROW)
 
 
 def _lost(name: str, topics: list[str]) -> list[str]:

@@ -1,0 +1,184 @@
+"""How cells become typed values, and which cells cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import polars as pl
+
+from evidentia.errors import Problem
+from evidentia.tables.queries import Ints
+from evidentia.tables.table import Table
+
+TEXT, NUMBER, COUNT, FLAG, UIDS = (
+    "a text",
+    "a number",
+    "a whole number",
+    "0/1 or true/false",
+    "a list of uids",
+)
+
+
+def convert(table: Table, name: str, kind: str) -> tuple[pl.Series, list[Problem]]:
+    """The column as the type that its kind asks for; a cell that cannot be one is a problem, a blank one is null."""
+    series = table.frame[name]
+    if isinstance(series.dtype, pl.Categorical | pl.Enum):
+        series = series.cast(pl.String)
+    if kind == UIDS:
+        return _uids(table, series)
+    if kind == TEXT and series.dtype.is_float():
+        series = series.fill_nan(None)  # an id that is not a number is a missing id
+    converted = _CONVERT[kind](series)
+    bad = np.flatnonzero((_filled(series) & converted.is_null()).to_numpy())
+    return converted, _wrong_type(table, name, kind, bad)
+
+
+def unquoted(series: pl.Series) -> pl.Series:
+    """Take away the quote that a result folder puts before what a spreadsheet would run as a formula.
+
+    >>> unquoted(pl.Series(["'=s1|s2", "''-x", "'s1", "=s1"])).to_list()
+    ['=s1|s2', "'-x", "'s1", '=s1']
+    """
+    if series.dtype != pl.String or not series.str.starts_with("'").any():
+        return series
+    return series.str.replace(r"^'('*[=+\-@\t\r])", "${1}")
+
+
+def _wrong_type(table: Table, name: str, kind: str, bad: Ints) -> list[Problem]:
+    remedy = f"Write {kind} in every cell, or map another column to {name}."
+    return table.problem("WRONG_TYPE", bad, f"whose {name} is not {kind}", remedy, name)
+
+
+def _filled(series: pl.Series) -> pl.Series:
+    if series.dtype == pl.String:
+        return (series.str.strip_chars() != "").fill_null(False)
+    return series.is_not_null()
+
+
+def _text(series: pl.Series) -> pl.Series:
+    if _has_no_text(series.dtype):
+        return _nothing(series, pl.String)
+    if series.dtype.is_float():
+        whole = series.cast(pl.Int64, strict=False)
+        if (whole == series).fill_null(series.is_null()).all():  # pandas makes floats of ids when one is missing
+            series = whole
+    text = _printed(series)
+    return text.set(_filled(text).not_(), None)
+
+
+def _printed(series: pl.Series) -> pl.Series:
+    """The values as texts; bytes that are not UTF-8 become null."""
+    try:
+        return series.cast(pl.String)
+    except pl.exceptions.PolarsError:
+        return pl.Series(series.name, [_decoded(value) for value in series], pl.String)
+
+
+def _decoded(value: object) -> str | None:
+    try:
+        return value.decode() if isinstance(value, bytes) else None
+    except UnicodeDecodeError:
+        return None
+
+
+def _has_no_text(dtype: pl.DataType) -> bool:
+    return dtype.is_nested() or dtype == pl.Object
+
+
+def _number(series: pl.Series) -> pl.Series:
+    if series.dtype == pl.String:
+        return series.str.strip_chars().cast(pl.Float64, strict=False)
+    if series.dtype.is_numeric() or series.dtype == pl.Null:
+        return series.cast(pl.Float64)
+    return _nothing(series, pl.Float64)
+
+
+def _count(series: pl.Series) -> pl.Series:
+    number = _number(series)
+    whole = number.cast(pl.Int64, strict=False)
+    return whole.set((whole != number).fill_null(False), None)
+
+
+def _flag(series: pl.Series) -> pl.Series:
+    if series.dtype in (pl.Boolean, pl.Null):
+        return series.cast(pl.Boolean)
+    if series.dtype == pl.String:
+        return series.str.strip_chars().str.to_lowercase().replace_strict(_FLAGS, default=None, return_dtype=pl.Boolean)
+    number = _number(series)
+    return pl.select(pl.when(number.is_in([0.0, 1.0])).then(number == 1)).to_series().alias(series.name)
+
+
+_FLAGS = {"0": False, "1": True, "false": False, "true": True, "0.0": False, "1.0": True}
+
+
+def _nothing(series: pl.Series, dtype: type[pl.DataType]) -> pl.Series:
+    return pl.Series(series.name, [None], dtype=dtype).new_from_index(0, len(series))
+
+
+_CONVERT: dict[str, Callable[[pl.Series], pl.Series]] = {
+    TEXT: _text,
+    NUMBER: _number,
+    COUNT: _count,
+    FLAG: _flag,
+}
+
+
+def _uids(table: Table, series: pl.Series) -> tuple[pl.Series, list[Problem]]:
+    dtype = series.dtype
+    inner = dtype.inner if isinstance(dtype, pl.List | pl.Array) else dtype
+    assert isinstance(inner, pl.DataType)
+    if _has_no_text(inner) or inner == pl.Boolean:
+        bad = np.flatnonzero(series.is_not_null().to_numpy())
+        return series, _wrong_type(table, series.name, UIDS, bad)
+    if isinstance(dtype, pl.List | pl.Array):
+        return _checked_uids(table, series.cast(pl.List(inner)).fill_null([]), [])
+    text = _text(series)
+    wrong = np.flatnonzero((_filled(series) & text.is_null()).to_numpy())
+    printed = np.flatnonzero((text.str.starts_with("[") & text.str.ends_with("]")).fill_null(False).to_numpy())
+    problems = _wrong_type(table, series.name, UIDS, wrong)
+    problems += table.problem(
+        "PRINTED_LIST",
+        printed,
+        f"whose {series.name} is a printed list ([...])",
+        "Join the uids of a cell with |, or write native lists to Parquet or JSONL.",
+    )
+    return _checked_uids(table, text.str.split("|").fill_null([]), problems)
+
+
+def _checked_uids(table: Table, lists: pl.Series, problems: list[Problem]) -> tuple[pl.Series, list[Problem]]:
+    name, lengths = lists.name, lists.list.len().to_numpy().astype(np.int64)
+    given = lists.filter(pl.Series(lengths > 0)).explode()  # explode() would make a null of an empty list
+    uids = _printed(given)
+    length, without = uids.str.len_bytes(), uids.str.strip_chars().str.len_bytes()
+    wrong, blank = given.is_not_null() & uids.is_null(), given.is_null() | (without == 0)
+    rows = np.repeat(np.arange(len(lists)), lengths)
+
+    def of(mask: pl.Series) -> Ints:
+        return np.unique(rows[mask.fill_null(False).to_numpy()])
+
+    problems = [
+        *problems,
+        *_wrong_type(table, name, UIDS, of(wrong)),
+        *table.problem(
+            "EMPTY_UID",
+            of(blank),
+            f"with an empty uid in {name}",
+            "Give every sentence a uid; write no | at the ends.",
+        ),
+        *padded(table, f"a uid of {name}", of((length != without) & (without > 0))),
+        *bar_in_uid(table, f"a uid of {name}", of(uids.str.contains("|", literal=True))),
+    ]
+    return lists if problems else lists.cast(pl.List(pl.String)), problems
+
+
+def padded(table: Table, what: str, bad: Ints) -> list[Problem]:
+    """The problem of rows with white space around an id."""
+    remedy = "Remove it: ids are compared character by character, so 's1 ' is not 's1'."
+    return table.problem("PADDED_ID", bad, f"with white space before or after {what}", remedy)
+
+
+def bar_in_uid(table: Table, what: str, bad: Ints) -> list[Problem]:
+    """The problem of rows whose uid holds the character that joins uids."""
+    remedy = "Use another character: | joins the uids of a cell."
+    return table.problem("BAR_IN_UID", bad, f"with a | inside {what}", remedy)
