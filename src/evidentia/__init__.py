@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from evidentia.errors import EvidentiaError, InputError, OutputError, UnknownNameError
     from evidentia.results import Estimate, Evaluation
     from evidentia.tables import Run, load_card, read_run, read_trec, validate_run
-    from evidentia.workflow import evaluate
+    from evidentia.workflow import compare, evaluate
 
 __version__ = "0.1.0"
 _HOME = {
@@ -30,6 +30,7 @@ _HOME = {
     "read_run": "tables",
     "read_trec": "tables",
     "validate_run": "tables",
+    "compare": "workflow",
     "evaluate": "workflow",
 }
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "Run",
     "UnknownNameError",
     "arrays",
+    "compare",
     "evaluate",
     "load_card",
     "read_run",
@@ -57,6 +59,10 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'evidentia' has no attribute {name!r}")
     return getattr(importlib.import_module(f"evidentia.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]
 
 
 def resolve_name(name: str, profile: str = "contract") -> str:

@@ -103,13 +103,13 @@ def average_precision(
 def auroc(labels: ArrayLike, scores: ArrayLike, *, weights: ArrayLike | None = None) -> float:
     """Area under the ROC curve, ties one half; 0.5 with one class."""
     counts = _swept(labels, scores, weights)
-    return float(detection.auroc(counts.tp, counts.fp, _NONE).values)
+    return float(detection.auroc(counts, _NONE).values)
 
 
 def auprc(labels: ArrayLike, scores: ArrayLike, *, weights: ArrayLike | None = None) -> float:
     """Average precision over tie groups; the class prior with one class."""
     counts = _swept(labels, scores, weights)
-    return float(detection.auprc(counts.tp, counts.fp, _NONE).values)
+    return float(detection.auprc(counts, _NONE).values)
 
 
 def tpr_at_fpr(labels: ArrayLike, scores: ArrayLike, *, budget: float) -> tuple[float, float | None]:
@@ -117,7 +117,7 @@ def tpr_at_fpr(labels: ArrayLike, scores: ArrayLike, *, budget: float) -> tuple[
     counts = _swept(labels, scores, None)
     at = best_within_budget(counts.tp, counts.fp, budget)
     rate = float(counts.tp[at] / counts.tp[-1]) if counts.tp[-1] and counts.fp[-1] else 0.0
-    return rate, float(counts.scores[at - 1]) if at else None
+    return rate, float(counts.scores[at - 1]) if at and counts.scores is not None else None
 
 
 def brier(labels: ArrayLike, prob: ArrayLike) -> float:

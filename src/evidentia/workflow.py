@@ -7,35 +7,49 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from evidentia.evaluation import evaluate_run, may_write, write_folder, write_manifest, write_result
-from evidentia.report import write_tables
-from evidentia.results import Evaluation
-from evidentia.tables import Run
+from evidentia.errors import InputError
+from evidentia.evaluation import evaluate_run, may_write, write_comparison, write_folder, write_manifest, write_result
+from evidentia.evaluation.compare import OnMismatch, System, compare_systems
+from evidentia.evaluation.intervals import Method, Resampling
+from evidentia.evaluation.load import LoadedResult, load_result
+from evidentia.evaluation.replicates import Progress
+from evidentia.report import write_curves, write_delta_tables, write_tables
+from evidentia.results import Comparison, Evaluation
+from evidentia.tables import Run, read_run
 
-__all__ = ["evaluate", "may_write"]
+__all__ = ["compare", "evaluate", "may_write"]
 
 
 def evaluate(
-    run: Run,
+    run: Run | str | Path | object,
     *,
     profile: str = "contract",
     measures: str | Iterable[str] | None = None,
-    by: str | Sequence[str] = (),
+    by: str | Sequence[str] | None = None,
     k: Sequence[int | str] | None = None,
     dual: bool = False,
+    resamples: int = 10_000,
     seed: int = 7,
-    resamples: int = 0,
+    ci: float = 0.95,
+    ci_method: Method = "percentile",
+    stratify: bool = False,
     command: str | None = None,
     reading: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
 ) -> Evaluation:
     """Compute every measure of a profile (or the named ones) over a run, its folds, criteria, states and slices.
 
-    The result is indexed by measure name, and ``save(folder)`` writes all its files.
+    ``run`` is what ``read_run`` gave, or what it would read. ``by`` defaults to the columns that it was read with.
+    Every number has an interval from ``resamples`` cluster-bootstrap resamples of posts (0 turns them off). The result is
+    indexed by measure name, and ``save(folder)`` writes all its files.
     """
+    resampling = Resampling(resamples, seed, ci, ci_method, stratify)
     named = None if measures is None else _words(measures)
-    by = _words(by)
+    if not isinstance(run, Run):
+        run = read_run(run, by=() if by is None else _words(by))
+    by = tuple(run.queries.slices) if by is None else _words(by)
     evaluation = evaluate_run(
-        run, profile=profile, measures=named, by=by, k=k, dual=dual, seed=seed, resamples=resamples
+        run, profile=profile, measures=named, by=by, k=k, dual=dual, resampling=resampling, progress=progress
     )
     options: Mapping[str, Any] = {
         "measures": None if named is None else list(named),
@@ -49,11 +63,75 @@ def evaluate(
         def fill(temporary: Path) -> None:
             write_result(temporary, run, result, by=by)
             write_tables(result, temporary / "tables")
+            write_curves(result, temporary / "figures")
             write_manifest(temporary, run, result, command=command, options=options)
 
         write_folder(folder, fill, force=force)
 
     return replace(evaluation, writer=save)
+
+
+def compare(
+    *results: str | Path | Run,
+    names: Sequence[str] | None = None,
+    profile: str | None = None,
+    measures: str | Iterable[str] | None = None,
+    resamples: int = 10_000,
+    seed: int = 7,
+    ci: float = 0.95,
+    alpha: float = 0.05,
+    on_mismatch: OnMismatch = "error",
+    out: str | Path | None = None,
+    force: bool = False,
+    command: str | None = None,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Paired deltas of each result (a folder, or a run) against the first one, on the same queries and resamples.
+
+    With ``out`` the comparison is written into a folder, as JSON, CSV and LaTeX.
+    """
+    loaded = [result if isinstance(result, Run) else load_result(Path(result)) for result in results]
+    called = list(names) if names is not None else _called(loaded)
+    if len(called) != len(loaded):
+        raise InputError(f"There are {len(loaded)} results but {len(called)} names.")
+    systems = [System(name, one if isinstance(one, Run) else one.run) for name, one in zip(called, loaded, strict=True)]
+    profiles = [one.profile for one in loaded if not isinstance(one, Run)]
+    chosen = profile or (profiles[0] if profiles else "contract")
+    if profile is None and len(set(profiles)) > 1:
+        raise InputError(
+            f"The results were made under different profiles ({', '.join(profiles)}). Name one with --profile."
+        )
+    if out is not None:
+        if any(not isinstance(one, Run) and Path(one).resolve() == Path(out).resolve() for one in results):
+            raise InputError(
+                "The comparison cannot be written over a result that it compares. Choose another folder with -o."
+            )
+        may_write(Path(out), force=force)
+    comparison = compare_systems(
+        systems,
+        profile=chosen,
+        measures=None if measures is None else _words(measures),
+        resampling=Resampling(resamples, seed, ci),
+        alpha=alpha,
+        on_mismatch=on_mismatch,
+        progress=progress,
+    )
+    if out is not None:
+        options = {"on_mismatch": on_mismatch, "alpha": alpha}
+
+        def fill(temporary: Path) -> None:
+            runs = {system.name: system.run for system in systems}
+            write_delta_tables(comparison, temporary / "tables")
+            write_comparison(temporary, comparison, runs, command=command, options=options)
+
+        write_folder(Path(out), fill, force=force)
+    return comparison
+
+
+def _called(results: Sequence[Run | LoadedResult]) -> list[str]:
+    """A name for every result: its folder's, numbered where two folders are called the same."""
+    plain = [f"system {i}" if isinstance(one, Run) else one.name for i, one in enumerate(results, 1)]
+    return [name if name not in plain[:i] else f"{name} ({i + 1})" for i, name in enumerate(plain)]
 
 
 def _words(names: str | Iterable[str]) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import evidentia
+from cli.points import point_estimates
 from evidentia.results import Evaluation, loads
 from evidentia.synth import synthetic_run, write_run
 
@@ -46,7 +47,7 @@ def make_files(folder: Path, *, splits: bool) -> Files:
 def evaluated(files: Files, folder: Path, **options: object) -> Saved:
     """Evaluate a run on disk with all its columns, and save the result."""
     run = evidentia.read_run(files.per_query, candidates=files.candidates, by=("subreddit",))
-    result = evidentia.evaluate(run, by=("subreddit",), **options)
+    result = point_estimates(run, by=("subreddit",), **options)
     result.save(folder)
     return Saved(result, folder)
 

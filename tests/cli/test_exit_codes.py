@@ -96,7 +96,7 @@ def failed_checks(folder: Path) -> list[dict]:
 REFUSED = {
     "a file that is not there": (("nope.csv",), "nope.csv: no such file"),
     "a folder in place of a file": ((".",), "cannot be read"),
-    "an unknown measure": (("run.csv", "--measures", "nDGC@10"), "Did you mean nDCG?"),
+    "an unknown measure": (("run.csv", "--measures", "nDGC@10"), "Did you mean nDCG@10?"),
     "an unknown parameter": (("run.csv", "--measures", "MAP(norm=max)@10"), "norm=gold|found|min|min_eff"),
     "a measure without its operating point": (("run.csv", "--measures", "Sensitivity"), "t="),
     "an unknown profile": (("run.csv", "--profile", "mine"), "contract, e2e, paper, audit"),
@@ -108,7 +108,7 @@ REFUSED = {
     "an unknown group": (("run.csv", "--measures", "Queries[state=MAYBE]"), "[state=MAYBE]"),
     "a depth of 0": (("run.csv", "--k", "0"), "whole number above 0 or ALL"),
     "a depth that is no number": (("run.csv", "--k", "5,ten"), "'ten'"),
-    "resamples, which are not there yet": (("run.csv", "--resamples", "5"), "--resamples must be 0"),
+    "a single resample": (("run.csv", "--resamples", "1"), "at least 2"),
     "a run and TREC files": (("run.csv", "--qrels", "q", "--run", "r"), "not both"),
     "qrels without a run": (("--qrels", "run.csv"), "together with --run"),
     "no input at all": ((), "Give a run table"),

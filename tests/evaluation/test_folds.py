@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import evidentia
+from cli.points import point_estimates
 from cli.small import Files
 from evidentia.results import Evaluation
 
@@ -21,7 +22,7 @@ def defined_in_folds(result: Evaluation, name: str) -> list[float]:
 
 @pytest.mark.parametrize("profile", STD)
 def test_mean_and_std_over_folds_are_those_of_the_standard_library(profile: str, files: Files) -> None:
-    result = evidentia.evaluate(evidentia.read_run(files.per_query), profile=profile)
+    result = point_estimates(evidentia.read_run(files.per_query), profile=profile)
     compared = 0
     for estimate in result.overall():
         if f"{estimate.name}[fold=0]" not in result.measures:
@@ -50,7 +51,7 @@ def uneven() -> Evaluation:
     ]
     names = ["post_id", "fold", "gold_sent_uids", "ranked_sent_uids", "prob"]
     frame = pl.DataFrame(rows, schema=names, orient="row").with_columns(criterion_id=pl.lit("A"))
-    return evidentia.evaluate(evidentia.read_run(frame), measures=["AUROC", "HitRate@1", "Brier", "NPV(t=0.5)"])
+    return point_estimates(evidentia.read_run(frame), measures=["AUROC", "HitRate@1", "Brier", "NPV(t=0.5)"])
 
 
 def test_undefined_folds_are_left_out_of_mean_and_std_with_a_warning(uneven: Evaluation) -> None:
@@ -83,13 +84,13 @@ def test_with_one_defined_fold_there_is_no_std() -> None:
             "prob": [1, 0],
         }
     )
-    brier = evidentia.evaluate(evidentia.read_run(frame), measures=["Sensitivity(t=0.5)"])["Sensitivity(t=0.5)"]
+    brier = point_estimates(evidentia.read_run(frame), measures=["Sensitivity(t=0.5)"])["Sensitivity(t=0.5)"]
     assert (brier.fold_mean, brier.fold_std, brier.folds_used) == (1.0, None, 1)
 
 
 def test_without_a_fold_column_there_is_no_fold_figure(files: Files) -> None:
     frame = pl.read_csv(files.per_query, infer_schema=False).drop("fold")
-    result = evidentia.evaluate(evidentia.read_run(frame), measures=["AUROC"])
+    result = point_estimates(evidentia.read_run(frame), measures=["AUROC"])
     assert (result["AUROC"].fold_mean, result["AUROC"].fold_std, result["AUROC"].folds_used) == (None, None, None)
     assert result.dataset["folds"] is None
 

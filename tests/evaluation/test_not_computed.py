@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 
 import evidentia
+from cli.points import point_estimates
 from cli.small import Files
 from evidentia.measures import PROFILES, canonical
 from evidentia.results import Evaluation
@@ -54,7 +55,7 @@ def missing(result: Evaluation) -> set[str]:
 def test_every_measure_of_the_profile_is_computed_or_listed_for_a_run_without(
     what: str, profile: str, frame: pl.DataFrame, split_files: Files
 ) -> None:
-    result = evidentia.evaluate(run_without(what, frame, split_files), profile=profile, dual=True)
+    result = point_estimates(run_without(what, frame, split_files), profile=profile, dual=True)
     chosen = PROFILES[profile]
     promised = {canonical(name, chosen) for name in chosen.names(dual=True)}
     computed = {estimate.name for estimate in result.overall()}
@@ -67,8 +68,8 @@ def test_every_measure_of_the_profile_is_computed_or_listed_for_a_run_without(
 def test_the_families_and_reasons_are_those_of_a_run_without(
     what: str, frame: pl.DataFrame, split_files: Files
 ) -> None:
-    result = evidentia.evaluate(run_without(what, frame, split_files))
-    full = evidentia.evaluate(run_without("nothing", frame, split_files))
+    result = point_estimates(run_without(what, frame, split_files))
+    full = point_estimates(run_without("nothing", frame, split_files))
     assert full.not_computed == ()
     lost = {full[name].family for name in missing(result)}
     assert {gap.family for gap in result.not_computed} == lost
@@ -80,7 +81,7 @@ def test_the_families_and_reasons_are_those_of_a_run_without(
 
 
 def test_a_gap_names_each_measure_once_and_under_one_reason(frame: pl.DataFrame, split_files: Files) -> None:
-    result = evidentia.evaluate(run_without("prob", frame, split_files))
+    result = point_estimates(run_without("prob", frame, split_files))
     listed = [name for gap in result.not_computed for name in gap.measures]
     assert len(listed) == len(set(listed))
     keys = [(gap.family, gap.reason) for gap in result.not_computed]
@@ -89,14 +90,14 @@ def test_a_gap_names_each_measure_once_and_under_one_reason(frame: pl.DataFrame,
 
 def test_pairs_that_are_missing_leave_out_the_multi_label_family(frame: pl.DataFrame) -> None:
     first = frame.filter(pl.col("split") == "EVAL").slice(1)
-    result = evidentia.evaluate(evidentia.read_run(first))
+    result = point_estimates(evidentia.read_run(first))
     (gap,) = [gap for gap in result.not_computed if gap.family == "multi-label"]
     assert gap.reason == "needs one query for every (post, criterion) pair"
     assert "ExactMatch" in gap.measures
 
 
 def test_asking_by_name_for_what_the_run_cannot_have_is_listed_not_dropped(frame: pl.DataFrame) -> None:
-    result = evidentia.evaluate(
+    result = point_estimates(
         evidentia.read_run(frame.drop("prob", "state", "tau_neg", "tau_pos")), measures=["AUROC", "MRR"]
     )
     assert [estimate.name for estimate in result.overall()] == ["MRR"]
@@ -107,7 +108,7 @@ def test_a_fold_without_tune_rows_is_not_taken_for_reject_all(frame: pl.DataFram
     """No threshold was chosen there: counting its queries as rejected would be a number that nobody tuned."""
     gone = (pl.col("split") == "TUNE") & (pl.col("fold") == "0")
     run = evidentia.read_run(frame.filter(~gone))
-    result = evidentia.evaluate(run, profile="e2e", measures=["TPR@FPR=5%"])
+    result = point_estimates(run, profile="e2e", measures=["TPR@FPR=5%"])
     if "TPR@FPR=5%" in result.measures:
         said = result["TPR@FPR=5%"]
         assert said.warnings or said.degenerate
@@ -117,7 +118,7 @@ def test_a_fold_without_tune_rows_is_not_taken_for_reject_all(frame: pl.DataFram
 
 
 def test_queries_left_out_are_counted_with_the_reason(frame: pl.DataFrame) -> None:
-    result = evidentia.evaluate(evidentia.read_run(frame))
+    result = point_estimates(evidentia.read_run(frame))
     assert result["nDCG@10"].left_out == {"queries without evidence": 240 - 22}
     assert result["nDCG@10"].n == 22
     assert result.dataset["left_out"] == {"TRAIN rows": int((frame["split"] == "TRAIN").sum())}

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import evidentia
+from cli.points import point_estimates
 from cli.small import Files, Saved
 from evidentia.results import loads
 
@@ -20,7 +21,7 @@ def run(files: Files) -> evidentia.Run:
 
 def test_four_lines_from_a_file_to_a_number(files: Files) -> None:
     run = evidentia.read_run(files.per_query)
-    result = evidentia.evaluate(run)
+    result = point_estimates(run)
     assert 0 < result["ndcg_cut_10"].value < 1
     assert result["ndcg_cut_10"] is result["nDCG@10"] is result.measures["nDCG@10"]
 
@@ -44,7 +45,7 @@ def test_a_number_is_found_by_any_name_that_means_it(name: str, canonical: str, 
 
 
 def test_the_name_means_what_the_profile_says(run: evidentia.Run) -> None:
-    audit = evidentia.evaluate(run, profile="audit", measures=["MAP@10", "macro_f1"])
+    audit = point_estimates(run, profile="audit", measures=["MAP@10", "macro_f1"])
     assert audit["MAP@10"].definition == "MAP(norm=min,pop=positives,avg=pooled)@10"
     assert audit["macro_f1"].name == "F1(avg=criterion)"
 
@@ -75,7 +76,7 @@ def test_a_result_is_frozen(saved: Saved) -> None:
 
 
 def test_what_a_result_holds_is_frozen_too(run: evidentia.Run) -> None:
-    result = evidentia.evaluate(run, measures=["ECE", "MRR"])
+    result = point_estimates(run, measures=["ECE", "MRR"])
     for held in (result.dataset, result["ECE"].details, result["MRR"].left_out):
         with pytest.raises(TypeError):
             held["x"] = 1  # type: ignore[index]
@@ -106,7 +107,7 @@ def test_to_frame_has_a_row_for_every_number(saved: Saved) -> None:
 
 
 def test_save_writes_once_and_replaces_only_when_told(run: evidentia.Run, tmp_path: Path) -> None:
-    result = evidentia.evaluate(run, measures=["AUROC"])
+    result = point_estimates(run, measures=["AUROC"])
     result.save(tmp_path / "out")
     with pytest.raises(evidentia.OutputError, match="out exists"):
         result.save(str(tmp_path / "out"))
@@ -116,13 +117,13 @@ def test_save_writes_once_and_replaces_only_when_told(run: evidentia.Run, tmp_pa
 
 
 def test_only_the_named_measures_are_computed(run: evidentia.Run) -> None:
-    result = evidentia.evaluate(run, measures=["AUROC", "ndcg_cut_10", "F1(avg=post,empty=1)"])
+    result = point_estimates(run, measures=["AUROC", "ndcg_cut_10", "F1(avg=post,empty=1)"])
     assert [estimate.name for estimate in result.overall()] == ["AUROC", "nDCG@10", "F1(avg=post,empty=1)"]
     assert result.not_computed == ()
 
 
 def test_a_named_group_is_computed_alone(run: evidentia.Run, saved: Saved) -> None:
-    result = evidentia.evaluate(run, measures=["AUROC[fold=3]", "MRR[subreddit=restlessminds]"])
+    result = point_estimates(run, measures=["AUROC[fold=3]", "MRR[subreddit=restlessminds]"])
     assert list(result) == ["AUROC[fold=3]", "MRR[subreddit=restlessminds]"]
     for name in result:
         assert result[name].value == saved.evaluation[name].value
@@ -131,11 +132,11 @@ def test_a_named_group_is_computed_alone(run: evidentia.Run, saved: Saved) -> No
 def test_a_group_that_the_run_does_not_have_is_refused(run: evidentia.Run) -> None:
     for name in ("AUROC[fold=9]", "AUROC[gender=f]", "AUROC[criterion=B.1]"):
         with pytest.raises(evidentia.UnknownNameError, match=r"no group \["):
-            evidentia.evaluate(run, measures=[name])
+            point_estimates(run, measures=[name])
 
 
 def test_slices_are_reported_for_every_value_and_add_up(run: evidentia.Run) -> None:
-    result = evidentia.evaluate(run, by=["subreddit"], measures=["Queries", "Positives", "AUROC"])
+    result = point_estimates(run, by=["subreddit"], measures=["Queries", "Positives", "AUROC"])
     values = run.frame["subreddit"].unique().to_list()
     assert len(values) > 1
     for name in ("Queries", "Positives"):
@@ -144,26 +145,26 @@ def test_slices_are_reported_for_every_value_and_add_up(run: evidentia.Run) -> N
 
 
 def test_one_slice_or_one_measure_may_be_given_as_a_word(run: evidentia.Run) -> None:
-    result = evidentia.evaluate(run, by="subreddit", measures="AUROC")
+    result = point_estimates(run, by="subreddit", measures="AUROC")
     assert "AUROC[subreddit=restlessminds]" in result.measures
 
 
 def test_a_slice_that_was_not_read_is_an_error_that_says_so(files: Files) -> None:
     with pytest.raises(evidentia.InputError, match="'subreddit'"):
-        evidentia.evaluate(evidentia.read_run(files.per_query), by=["subreddit"])
+        point_estimates(evidentia.read_run(files.per_query), by=["subreddit"])
 
 
 def test_what_cannot_be_is_refused(run: evidentia.Run) -> None:
     with pytest.raises(evidentia.UnknownNameError, match="contract, e2e, paper, audit"):
-        evidentia.evaluate(run, profile="mine")
-    with pytest.raises(evidentia.InputError, match="must be 0"):
-        evidentia.evaluate(run, resamples=1000)
+        point_estimates(run, profile="mine")
+    with pytest.raises(evidentia.InputError, match="at least 2"):
+        evidentia.evaluate(run, resamples=1)
     with pytest.raises(evidentia.InputError, match="whole number from 1"):
-        evidentia.evaluate(run, k=[0])
+        point_estimates(run, k=[0])
 
 
 def test_depths_replace_those_of_the_profile(run: evidentia.Run) -> None:
-    names = [estimate.name for estimate in evidentia.evaluate(run, k=[2, "ALL"]).overall()]
+    names = [estimate.name for estimate in point_estimates(run, k=[2, "ALL"]).overall()]
     assert [name for name in names if name.startswith("nDCG@")] == ["nDCG@2", "nDCG@ALL"]
 
 

@@ -10,6 +10,7 @@ import pytest
 
 import evidentia
 from cli.command import evidentia as command
+from cli.points import point_estimates
 from evidentia.measures import PROFILES
 from evidentia.results import loads
 from results.schemas import faults, thinned
@@ -38,7 +39,7 @@ RUNS = {
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("what", RUNS)
 def test_a_degenerate_run_is_written_without_nan(what: str, profile: str, tmp_path: Path) -> None:
-    result = evidentia.evaluate(evidentia.read_run(RUNS[what]), profile=profile, dual=True)
+    result = point_estimates(evidentia.read_run(RUNS[what]), profile=profile, dual=True)
     result.save(tmp_path / "out")
     parsed = 0
     for path in (tmp_path / "out").rglob("*.json"):
@@ -55,7 +56,7 @@ def test_a_degenerate_run_is_written_without_nan(what: str, profile: str, tmp_pa
 
 
 def test_without_positives_ranking_and_auroc_are_marked() -> None:
-    result = evidentia.evaluate(evidentia.read_run(RUNS["no positives"]))
+    result = point_estimates(evidentia.read_run(RUNS["no positives"]))
     assert (result["AUROC"].value, result["AUPRC"].value, result["nDCG@10"].value) == (0.5, 0.0, 0.0)
     for name in ("AUROC", "AUPRC", "nDCG@10", "TPR@FPR=5%", "Sensitivity(t=gate)", "EvidenceRecall"):
         assert result[name].degenerate, name
@@ -64,7 +65,7 @@ def test_without_positives_ranking_and_auroc_are_marked() -> None:
 
 
 def test_with_positives_only_the_prior_is_the_average_precision_and_marked() -> None:
-    result = evidentia.evaluate(evidentia.read_run(RUNS["only positives"]))
+    result = point_estimates(evidentia.read_run(RUNS["only positives"]))
     assert (result["AUROC"].value, result["AUPRC"].value) == (0.5, 1.0)
     assert result["AUROC"].degenerate
     assert result["AUPRC"].degenerate
@@ -72,12 +73,12 @@ def test_with_positives_only_the_prior_is_the_average_precision_and_marked() -> 
 
 
 def test_all_certain_and_all_wrong_has_the_largest_calibration_error() -> None:
-    result = evidentia.evaluate(evidentia.read_run(RUNS["all certain and all wrong"]))
+    result = point_estimates(evidentia.read_run(RUNS["all certain and all wrong"]))
     assert (result["ECE"].value, result["Brier"].value) == (1.0, 1.0)
 
 
 def test_a_system_that_always_abstains_does_not_look_perfect() -> None:
-    result = evidentia.evaluate(evidentia.read_run(RUNS["all abstain"]))
+    result = point_estimates(evidentia.read_run(RUNS["all abstain"]))
     assert result["ScreeningSensitivity"].value == 0.0
     assert result["AlertPrecision"].degenerate
     assert result["Precision(t=returned)"].degenerate

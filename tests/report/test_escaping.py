@@ -11,6 +11,7 @@ import pytest
 
 import evidentia
 from cli.command import evidentia as command
+from cli.points import point_estimates
 from evidentia.report.write import csv_cell, latex_text
 from evidentia.results import loads
 
@@ -45,7 +46,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         }
     )
     out = tmp_path_factory.mktemp("nasty") / "out"
-    evidentia.evaluate(evidentia.read_run(frame, by=("site",)), by=("site",)).save(out)
+    point_estimates(evidentia.read_run(frame, by=("site",)), by=("site",)).save(out)
     return out
 
 
@@ -61,7 +62,7 @@ def test_the_summary_names_every_group_so_that_it_can_be_asked_for(folder: Path)
     for column in ("criterion", "site"):
         grouped = [name for name in names if name.startswith(f"AUROC[{column}=")]
         assert len(grouped) == len(NASTY)
-        asked = evidentia.evaluate(run, measures=grouped)
+        asked = point_estimates(run, measures=grouped)
         assert list(asked) == grouped
         assert [asked[name].value for name in grouped] == [names[name]["value"] for name in grouped]
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from cli.points import point_estimates
 from cli.small import Files, Saved, evaluated
 
 Rows = list[dict[str, str]]
@@ -145,7 +146,7 @@ def test_tables_without_a_row_are_not_written(tmp_path: Path) -> None:
     import evidentia
 
     frame = pl.DataFrame({"post_id": ["p"], "criterion_id": ["A"], "gold_sent_uids": ["s"], "ranked_sent_uids": ["s"]})
-    evidentia.evaluate(evidentia.read_run(frame)).save(tmp_path / "out")
+    point_estimates(evidentia.read_run(frame)).save(tmp_path / "out")
     written = {path.stem for path in (tmp_path / "out" / "tables").iterdir()}
     assert "measures" in written
     assert not {"folds", "states", "confusion", "reliability"} & written

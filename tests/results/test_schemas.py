@@ -12,6 +12,7 @@ from jsonschema import Draft202012Validator
 
 import evidentia
 from cli.command import evidentia as command
+from cli.points import point_estimates
 from cli.small import Files, Saved
 from evidentia.measures import PROFILES
 from evidentia.results import loads
@@ -30,7 +31,7 @@ def test_a_schema_is_itself_valid_and_carries_the_number_of_the_layout(name: str
 @pytest.mark.parametrize("profile", PROFILES)
 def test_every_profile_writes_what_the_schemas_describe(profile: str, split_files: Files, tmp_path: Path) -> None:
     run = evidentia.read_run(split_files.per_query, candidates=split_files.candidates)
-    evidentia.evaluate(run, profile=profile, dual=True).save(tmp_path / "out")
+    point_estimates(run, profile=profile, dual=True).save(tmp_path / "out")
     written = Saved(None, tmp_path / "out")
     assert len(written.summary["measures"]) > 1000
     assert faults("summary", thinned(written.summary, every=19)) == []
@@ -63,7 +64,7 @@ def test_a_result_of_trec_files_is_described(tmp_path: Path) -> None:
 
 def test_a_result_of_a_data_frame_is_described_and_has_no_hash_of_a_file(tmp_path: Path) -> None:
     frame = pl.DataFrame({"post_id": ["p"], "criterion_id": ["A"], "gold_sent_uids": ["s"], "ranked_sent_uids": ["s"]})
-    evidentia.evaluate(evidentia.read_run(frame)).save(tmp_path / "out")
+    point_estimates(evidentia.read_run(frame)).save(tmp_path / "out")
     written = Saved(None, tmp_path / "out")
     assert faults("summary", written.summary) == []
     assert faults("manifest", written.manifest) == []

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from evidentia.cli.evaluate import show
+from evidentia.cli.progress import progress_bar
 
 
 def demo(
@@ -15,6 +16,9 @@ def demo(
         "evidentia-demo"
     ),
     seed: Annotated[int, typer.Option("--seed", help="Same seed, same run.")] = 7,
+    resamples: Annotated[
+        int, typer.Option("--resamples", help="Bootstrap resamples of posts; 0 turns intervals off.")
+    ] = 10_000,
     force: Annotated[bool, typer.Option("--force", help="Replace OUT if it is an earlier result.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
@@ -31,7 +35,10 @@ def demo(
     workflow.may_write(out, force=force)
     made = synthetic_run(seed=seed, splits=True)
     run = read_run(made.per_query, candidates=made.candidates, card="redsm5", by=("subreddit",))
-    evaluation = workflow.evaluate(run, by=("subreddit",), seed=seed, command="evidentia demo -o OUT")
+    with progress_bar("resampling", quiet=quiet) as progress:
+        evaluation = workflow.evaluate(
+            run, by=("subreddit",), seed=seed, resamples=resamples, command="evidentia demo -o OUT", progress=progress
+        )
     evaluation.save(out, force=force)
     show(evaluation, out, as_json=False, quiet=quiet)
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evidentia.cli import options
-from evidentia.cli.source import group_columns, read_source
+from evidentia.cli.progress import progress_bar
+from evidentia.cli.source import group_columns, interval_method, read_source
 from evidentia.errors import InputError
 
 if TYPE_CHECKING:
@@ -37,8 +38,13 @@ def evaluate(
     trec_run: options.TrecRun = None,
     ties: options.Ties = "input",
     delimiter: options.Delimiter = ",",
-    resamples: Annotated[int, typer.Option("--resamples", help="Bootstrap resamples; only 0 for now.")] = 0,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of everything random.")] = 7,
+    resamples: Annotated[
+        int, typer.Option("--resamples", help="Bootstrap resamples of posts; 0 turns intervals off.")
+    ] = 10_000,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the resamples.")] = 7,
+    ci: Annotated[float, typer.Option("--ci", help="Level of the intervals.")] = 0.95,
+    ci_method: Annotated[str, typer.Option("--ci-method", help="percentile or bca.")] = "percentile",
+    stratify: Annotated[bool, typer.Option("--stratify", help="Resample within folds.")] = False,
     no_report: Annotated[bool, typer.Option("--no-report", help="Write numbers and tables only.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace OUT if it is an earlier result.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print only the summary, as JSON.")] = False,
@@ -67,23 +73,28 @@ def evaluate(
         trec_run=trec_run,
         ties=ties,
     )
-    evaluation = workflow.evaluate(
-        source,
-        profile=profile,
-        measures=named or None,
-        by=options.listed(by),
-        k=options.depths(k),
-        dual=dual,
-        seed=seed,
-        resamples=resamples,
-        command=command_line(sys.argv[1:]),
-        reading={
-            "map": options.mapping_of(mapping),
-            "delimiter": delimiter,
-            "ties": ties,
-            "card": card and Path(card).name,
-        },
-    )
+    with progress_bar("resampling", quiet=quiet or as_json) as progress:
+        evaluation = workflow.evaluate(
+            source,
+            profile=profile,
+            measures=named or None,
+            by=options.listed(by),
+            k=options.depths(k),
+            dual=dual,
+            resamples=resamples,
+            seed=seed,
+            ci=ci,
+            ci_method=interval_method(ci_method),
+            stratify=stratify,
+            command=command_line(sys.argv[1:]),
+            reading={
+                "map": options.mapping_of(mapping),
+                "delimiter": delimiter,
+                "ties": ties,
+                "card": card and Path(card).name,
+            },
+            progress=progress,
+        )
     if out is not None:
         evaluation.save(out, force=force)
     show(evaluation, out, as_json=as_json, quiet=quiet, named=bool(named))
@@ -94,10 +105,9 @@ def evaluate(
 def show(evaluation: Evaluation, out: Path | None, *, as_json: bool, quiet: bool, named: bool = False) -> None:
     """Print the result for a person, or as JSON for a program."""
     from evidentia.report.console import print_summary
-    from evidentia.results import dumps_by_line
 
     if as_json:
-        sys.stdout.write(dumps_by_line(evaluation.to_dict(), ("measures",)))
+        sys.stdout.write(evaluation.to_json())
     elif not quiet:
         print_summary(evaluation, out, everything=named)
 

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 import evidentia
-from evidentia.cli import demo, evaluate, explain, measures, synth, validate
+from evidentia.cli import compare, demo, evaluate, explain, measures, power, synth, validate
 from evidentia.errors import EvidentiaError
 
 INTERNAL = 70  # neither a failed check (1) nor bad input (2)
@@ -25,7 +25,11 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (evaluate.evaluate, validate.validate, measures.measures, explain.explain, synth.synth, demo.demo):
+COMMANDS = (
+    *(evaluate.evaluate, compare.compare, validate.validate, measures.measures, explain.explain),
+    *(power.power, synth.synth, demo.demo),
+)
+for command in COMMANDS:
     app.command()(command)
 
 

@@ -31,6 +31,10 @@ def read_source(
 
     _one_of(run, qrels, trec_run)
     order = _ties(ties)
+    if run is not None and order != "input":
+        raise InputError(
+            "--ties applies to TREC files only; a table's rankings are read in the order they are written."
+        )
     if run is None and (by or mapping or candidates or card):
         raise InputError("--map, --by, --candidates and --card do not apply to TREC files.")
     known = None if card is None else load_card(card)
@@ -99,6 +103,15 @@ def _one_of(run: Path | None, qrels: Path | None, trec_run: Path | None) -> None
         raise InputError("Give either a run table or --qrels with --run, not both.")
     if run is None and (qrels is None or trec_run is None):
         raise InputError("Give a run table, or --qrels FILE together with --run FILE.")
+
+
+def interval_method(name: str) -> Literal["percentile", "bca"]:
+    """The interval method of that name."""
+    if name == "percentile":
+        return "percentile"
+    if name == "bca":
+        return "bca"
+    raise InputError("--ci-method must be percentile or bca.")
 
 
 def _ties(ties: str) -> Literal["input", "trec"]:

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from evidentia.errors import OutputError
+
 
 def synth(
     out: Annotated[Path, typer.Option("-o", "--out", metavar="FOLDER", help="Folder for the files.")],
@@ -22,6 +24,7 @@ def synth(
     ties: Annotated[float, typer.Option("--ties", help="Share of queries with tied scores.")] = 0.1,
     splits: Annotated[bool, typer.Option("--splits", help="Also TRAIN and TUNE rows of every fold.")] = False,
     kind: Annotated[str, typer.Option("--format", help="csv, parquet or jsonl.")] = "csv",
+    force: Annotated[bool, typer.Option("--force", help="Replace files of the same names.")] = False,
     trec: Annotated[bool, typer.Option("--trec", help="Also write TREC qrels and run files.")] = False,
 ) -> None:
     """Make a synthetic run, seeded, with the shape of the contract's dataset unless told otherwise.
@@ -30,6 +33,12 @@ def synth(
     """
     from evidentia.synth import synthetic_run, write_run, write_trec
 
+    names = [f"per_query.{kind}", f"candidates.{kind}", *(["qrels.txt", "run.txt"] if trec else [])]
+    there = [name for name in names if (out / name).exists()]
+    if there and not force:
+        raise OutputError(
+            f"{out.name} already holds {', '.join(there)}. Choose another folder, or replace them with --force."
+        )
     contract_size = (posts, criteria) == (1477, 10)
     run = synthetic_run(
         seed=seed,

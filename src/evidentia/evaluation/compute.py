@@ -84,7 +84,7 @@ class Computation:
             top, bottom = kind.fraction(self.sums[_key(kind.statistic, args, grouping)][index], args)
         else:
             counts = self._counts(kind, args, grouping)[index]
-            top, bottom = kind.fraction(counts.tp, counts.fp, args)
+            top, bottom = kind.fraction(counts, args)
         return float(top), float(bottom)
 
     def _size(self, definition: Definition, grouping: Grouping) -> tuple[Ints, Ints]:
@@ -96,8 +96,8 @@ class Computation:
 
     def _swept(self, kind: Sweep, args: Args, grouping: Grouping) -> tuple[Outcome, tuple[dict[str, object], ...]]:
         counts = self._counts(kind, args, grouping)
-        outcomes = [kind.finish(c.tp, c.fp, args) for c in counts]
-        details = tuple({} if kind.details is None else kind.details(c.tp, c.fp, c.scores, args) for c in counts)
+        outcomes = [kind.finish(c, args) for c in counts]
+        details = tuple({} if kind.details is None else kind.details(c, args) for c in counts)
         values = np.array([float(o.values) for o in outcomes])
         return Outcome(values, np.array([int(o.flaws) for o in outcomes], np.int8)), details
 

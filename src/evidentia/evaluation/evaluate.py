@@ -11,10 +11,13 @@ import numpy as np
 from evidentia.errors import InputError
 from evidentia.evaluation.checks import result_checks
 from evidentia.evaluation.compute import Computation, compute
+from evidentia.evaluation.curves import curves
 from evidentia.evaluation.groups import OVERALL
+from evidentia.evaluation.intervals import Resampling, intervals
 from evidentia.evaluation.narrate import Narrator, reason_of
 from evidentia.evaluation.needs import unmet
 from evidentia.evaluation.plan import Plan, Thresholds, plan_for, with_tuned_decisions
+from evidentia.evaluation.replicates import Progress
 from evidentia.measures import PROFILES, Definition, Profile, canonical, profile_named, resolve
 from evidentia.results import Estimate, Evaluation, NotComputed, OtherDefinition
 from evidentia.tables import Run
@@ -29,30 +32,36 @@ def evaluate_run(
     by: Sequence[str] = (),
     k: Sequence[int | str] | None = None,
     dual: bool = False,
-    seed: int = 7,
-    resamples: int = 0,
+    resampling: Resampling | None = None,
+    progress: Progress | None = None,
 ) -> Evaluation:
     """Compute every measure of a profile, or the named ones, over the whole run and over its groups."""
-    if resamples != 0:
-        raise InputError("Intervals are not there yet: --resamples must be 0 (point estimates and folds).")
+    resampling = resampling or Resampling(resamples=0)
     chosen = profile_named(profile)
     names = chosen.names(ks=None if k is None else tuple(str(depth) for depth in k), dual=dual)
     requested = tuple(measures) if measures is not None else names
     plan = plan_for(run, chosen, requested, by)
+    if not plan.wants:
+        reasons = "; ".join(f"{definition.name(chosen)} {reason}" for definition, reason in plan.gaps)
+        raise InputError(f"Nothing of what was asked for can be computed on this run: {reasons}.")
     run, thresholds = with_tuned_decisions(run, plan)
     computation = compute(run.queries, plan.wants)
-    estimates = Narrator(chosen, computation, thresholds).estimates(plan)
+    draws = resampling.plan(run.queries)
+    found = intervals(computation, plan.wants, resampling, draws, progress) if resampling.resamples else {}
+    estimates = Narrator(chosen, computation, thresholds, found, resampling).estimates(plan)
     limits = {definition.expanded: definition.measure.bounds for definition, _ in plan.wants}
     return Evaluation(
         profile=chosen.name,
-        seed=seed,
-        resamples=resamples,
+        seed=resampling.seed,
+        resamples=resampling.resamples,
+        interval={"level": resampling.level, "method": resampling.method, "stratified_by_fold": resampling.stratify},
         measures=MappingProxyType(estimates),
         not_computed=_gaps(plan, chosen),
         checks=result_checks(run, estimates, limits),
         other_definitions=other_definitions(run, chosen, plan, estimates),
         notes=run.notes,
         dataset=_dataset(run),
+        curves=curves(computation, estimates.get("ECE"), resampling.level, draws),
         thresholds=_threshold_records(thresholds),
         per_query=_per_query(computation, plan, chosen),
         resolve=partial(canonical, profile=chosen),

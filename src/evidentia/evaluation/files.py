@@ -18,10 +18,11 @@ import numpy as np
 import polars as pl
 
 from evidentia.errors import OutputError, counted
-from evidentia.results import Evaluation, dumps, dumps_by_line
+from evidentia.results import Comparison, Evaluation, dumps, dumps_by_line
 from evidentia.tables import Run
 
 MANIFEST_SCHEMA = "evidentia.manifest/1"
+COMPARISON_MANIFEST_SCHEMA = "evidentia.comparison-manifest/1"
 CONTRACT_COLUMNS = (
     *(
         "post_id",
@@ -86,9 +87,9 @@ def may_write(folder: Path, *, force: bool) -> None:
         return
     if not force:
         raise OutputError(f"{name} exists. Choose another folder with -o, or replace it with --force.")
-    manifest = _manifest_of(folder)
+    manifest = manifest_of(folder)
     ours = {*manifest.get("files", {}), "manifest.json", "verification.json"}
-    if manifest.get("schema") != MANIFEST_SCHEMA:
+    if manifest.get("schema") not in {MANIFEST_SCHEMA, COMPARISON_MANIFEST_SCHEMA}:
         raise OutputError(
             f"{name} was not written by Evidentia (its manifest.json does not say so): --force leaves it alone."
         )
@@ -120,8 +121,7 @@ def _swap(temporary: Path, folder: Path) -> None:
 
 def write_result(folder: Path, run: Run, evaluation: Evaluation, *, by: tuple[str, ...]) -> None:
     """Write the numbers and everything that is needed to recompute them."""
-    summary = dumps_by_line(evaluation.to_dict(), ("measures", "not_computed", "other_definitions", "checks"))
-    (folder / "summary.json").write_text(summary, encoding="utf-8")
+    (folder / "summary.json").write_text(evaluation.to_json(), encoding="utf-8")
     per_query_frame(run, evaluation, by).write_csv(folder / "per_query.csv")
     if run.candidates is not None:
         _known(run.candidates, CANDIDATE_COLUMNS).write_parquet(folder / "candidates.parquet")
@@ -163,24 +163,40 @@ def write_manifest(
     folder: Path, run: Run, evaluation: Evaluation, *, command: str | None, options: Mapping[str, Any]
 ) -> None:
     """Say what went in, how it was run, when, and what came out: the one file with a time stamp."""
+    inputs = [{"role": s.role, "name": s.name, "sha256": s.sha256, "rows": s.rows} for s in run.sources]
+    about = {"profile": evaluation.profile, "seed": evaluation.seed, "resamples": evaluation.resamples}
+    thresholds = [dict(threshold) for threshold in evaluation.thresholds]
+    _write_manifest(folder, MANIFEST_SCHEMA, command, options, about | {"inputs": inputs, "thresholds": thresholds})
+
+
+def write_comparison(
+    folder: Path, comparison: Comparison, runs: Mapping[str, Run], *, command: str | None, options: Mapping[str, Any]
+) -> None:
+    """Write the deltas as strict JSON, and the manifest beside them."""
+    (folder / "comparison.json").write_text(dumps_by_line(comparison.to_dict(), ("deltas",)), encoding="utf-8")
+    inputs = [
+        {"role": name, "name": s.name, "sha256": s.sha256, "rows": s.rows}
+        for name, run in runs.items()
+        for s in run.sources
+    ]
+    about = {"profile": comparison.profile, "seed": comparison.seed, "resamples": comparison.resamples}
+    _write_manifest(folder, COMPARISON_MANIFEST_SCHEMA, command, options, about | {"inputs": inputs})
+
+
+def _write_manifest(
+    folder: Path, schema: str, command: str | None, options: Mapping[str, Any], about: Mapping[str, Any]
+) -> None:
+    versions = {name: version(name) for name in ("numpy", "polars", "scipy")} | {"python": platform.python_version()}
     manifest = {
-        "schema": MANIFEST_SCHEMA,
+        "schema": schema,
         "evidentia": version("evidentia"),
-        "versions": {name: version(name) for name in ("numpy", "polars", "scipy")}
-        | {"python": platform.python_version()},
+        "versions": versions,
         "command": command,
         "options": dict(options),
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
-        "profile": evaluation.profile,
-        "seed": evaluation.seed,
-        "resamples": evaluation.resamples,
-        "inputs": [
-            {"role": source.role, "name": source.name, "sha256": source.sha256, "rows": source.rows}
-            for source in run.sources
-        ],
-        "thresholds": [dict(threshold) for threshold in evaluation.thresholds],
+        **about,
         "files": {
-            str(path.relative_to(folder).as_posix()): hashlib.sha256(path.read_bytes()).hexdigest()
+            path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
             for path in sorted(folder.rglob("*"))
             if path.is_file()
         },
@@ -190,11 +206,12 @@ def write_manifest(
 
 def command_of(folder: Path) -> str | None:
     """The command that wrote a result folder, or None if it is not one."""
-    command = _manifest_of(folder).get("command")
+    command = manifest_of(folder).get("command")
     return command if isinstance(command, str) else None
 
 
-def _manifest_of(folder: Path) -> dict[str, Any]:
+def manifest_of(folder: Path) -> dict[str, Any]:
+    """The manifest of a result folder; empty if it has none that can be read."""
     try:
         content = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -8,6 +8,7 @@ import numpy as np
 
 from evidentia.evaluation.compute import Cell, Computation
 from evidentia.evaluation.groups import Grouping
+from evidentia.evaluation.intervals import Intervals, Resampling, left_out_warning, small_sample_warnings
 from evidentia.evaluation.plan import Plan, Thresholds
 from evidentia.measures import Definition, Profile
 from evidentia.measures.core import Args, Macro
@@ -25,12 +26,15 @@ class Narrator:
     profile: Profile
     computation: Computation
     thresholds: Thresholds
+    intervals: Intervals
+    resampling: Resampling
 
     def estimates(self, plan: Plan) -> dict[str, Estimate]:
         """Every number by its canonical name: overall ones first, then group by group, in the order of the plan."""
         cells = {(d, g.columns): (d, g, self.computation.cell(d, g)) for d, g in plan.wants}
         ordered = sorted(cells.values(), key=lambda part: bool(part[1].columns))
         found: dict[str, Estimate] = {}
+        positives = {grouping.columns: self._positives(grouping) for _, grouping, _ in ordered}
         for definition, grouping, cell in ordered:
             folds = cells.get((definition, ("fold",)))
             shapes = self._shapes(definition, grouping)
@@ -41,6 +45,9 @@ class Narrator:
                 estimate = self._estimate(definition, grouping, cell, index)
                 left_out = _left_out(definition, int(totals[index]) - estimate.n)
                 estimate = replace(estimate, distribution=shapes[index], left_out=left_out)
+                estimate = self._with_interval(
+                    estimate, definition, grouping, index, int(positives[grouping.columns][index])
+                )
                 if not grouping.columns and folds is not None:
                     estimate = self._with_folds(estimate, folds[2])
                 found[estimate.name] = estimate
@@ -114,6 +121,32 @@ class Narrator:
                 for fold, t in chosen.items()
             },
         }
+
+    def _with_interval(
+        self, estimate: Estimate, definition: Definition, grouping: Grouping, index: int, positives: int
+    ) -> Estimate:
+        found = self.intervals.get((definition, grouping.columns))
+        if found is None:
+            return estimate
+        interval = found[index]
+        notes = [
+            *small_sample_warnings(estimate.n_clusters, positives),
+            *left_out_warning(interval.left_out, self.resampling.resamples),
+        ]
+        if interval.reason is not None:
+            notes.append(f"{'interval' if interval.limits else 'no interval'}: {interval.reason}")
+        return replace(
+            estimate,
+            ci=interval.limits,
+            ci_method=interval.method,
+            replicates_left_out=interval.left_out,
+            warnings=(*estimate.warnings, *notes),
+        )
+
+    def _positives(self, grouping: Grouping) -> Ints:
+        label = self.computation.queries.label
+        codes = np.zeros(len(label), np.int64) if grouping.codes is None else grouping.codes
+        return np.bincount(codes[label], minlength=len(grouping))
 
     def _with_folds(self, estimate: Estimate, cell: Cell) -> Estimate:
         defined = cell.outcome.flaws == 0

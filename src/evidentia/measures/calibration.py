@@ -7,6 +7,7 @@ import numpy as np
 from evidentia.measures.core import Args, Outcome, Parameter, Score, Statistic, ratio
 from evidentia.measures.family import Family
 from evidentia.measures.populations import ALL
+from evidentia.stats.exact import exact_total, in_order
 from evidentia.tables.queries import Bools, Floats, Ints, Queries
 
 family = Family("calibration")
@@ -79,8 +80,7 @@ def reliability_table(sums: Floats, args: Args) -> dict[str, object]:
 def ece(sums: Floats, args: Args) -> tuple[Floats, Floats]:
     """Weighted mean gap between confidence and frequency; 0.0, marked, without queries."""
     bins = sums.reshape(*sums.shape[:-1], -1, 3)
-    gaps = np.abs(bins[..., 1] - bins[..., 2]).sum(axis=-1)
-    return gaps, bins[..., 0].sum(axis=-1)
+    return in_order(np.abs(bins[..., 1] - bins[..., 2]), -1), in_order(bins[..., 0], -1)
 
 
 @family.mean(
@@ -160,17 +160,20 @@ def logit(prob: Floats) -> Floats:
     return np.log(prob) - np.log1p(-prob)
 
 
-def _newton(design: Floats, label: Bools, offset: Floats, weight: Floats) -> Floats | None:
-    """Weighted logistic regression by damped Newton steps; None when the likelihood has no finite maximum."""
-    beta: Floats = np.zeros(design.shape[1])
+def _newton(x: Floats, label: Bools, weight: Floats) -> Floats | None:
+    """Weighted logistic regression on x by damped Newton steps; None when the likelihood has no finite maximum.
+
+    The sums are exact and the two equations are solved by hand, so that no library can change a digit.
+    """
+    beta: Floats = np.zeros(2)
     for _ in range(100):
-        eta = design @ beta + offset
-        mean = 1 / (1 + np.exp(-np.clip(eta, -700, 700)))
-        gradient = design.T @ (weight * (label - mean))
-        hessian = (design * (weight * mean * (1 - mean))[:, None]).T @ design
-        if np.linalg.cond(hessian) > 1e14:
+        mean = 1 / (1 + np.exp(-np.clip(beta[0] + beta[1] * x, -700, 700)))
+        rest, curve = weight * (label - mean), weight * mean * (1 - mean)
+        g0, g1, h00, h01, h11 = exact_total(np.column_stack([rest, rest * x, curve, curve * x, curve * x * x]))
+        determinant = h00 * h11 - h01 * h01
+        if determinant <= 1e-14 * h00 * h11 or h00 <= 0:
             return None
-        step = np.asarray(np.linalg.solve(hessian, gradient), np.float64)
+        step = np.array([h11 * g0 - h01 * g1, h00 * g1 - h01 * g0]) / determinant
         beta = beta + step * min(1.0, 5.0 / max(np.abs(step).max(), 1e-300))
         if np.abs(step).max() < 1e-12 * max(1.0, np.abs(beta).max()):
             return beta
@@ -194,9 +197,9 @@ def _fit_slope(prob: Floats, label: Bools, weight: Floats) -> tuple[Floats | Non
         return None, 1
     if _separated(x, label[held]):
         return None, 2
-    middle, spread = float(np.average(x, weights=weight[held])), float(np.std(x))
+    middle, spread = float(exact_total((x * weight[held])[:, None])[0] / weight[held].sum()), float(np.std(x))
     scaled = (x - middle) / spread  # close probabilities would make the equations ill-conditioned
-    found = _newton(np.column_stack([np.ones(len(x)), scaled]), label[held], np.zeros(len(x)), weight[held])
+    found = _newton(scaled, label[held], weight[held])
     if found is None:
         return None, 2
     return np.array([found[0] - found[1] * middle / spread, found[1] / spread]), 0
@@ -284,16 +287,15 @@ def calibration_intercept(prob: Floats, label: Bools, weight: Floats) -> tuple[f
 def _root(offset: Floats, label: Bools, weight: Floats) -> float:
     """The shift at which expected and observed positives agree; the difference falls with the shift, so halving finds it."""
     low, high = -80.0, 80.0
-    for _ in range(200):
-        middle = (low + high) / 2
-        mean = 1 / (1 + np.exp(-np.clip(offset + middle, -700, 700)))
-        if middle in {low, high}:
-            break
-        if weight @ (label - mean) > 0:
-            low = middle
-        else:
-            high = middle
-    return (low + high) / 2
+    while (middle := (low + high) / 2) not in {low, high}:
+        above = offset + middle > 0
+        small = 1 / (
+            1 + np.exp(np.minimum(np.abs(offset + middle), 700))
+        )  # of p and 1 - p the smaller, which keeps its digits
+        whole = weight * (label.astype(float) - above)
+        parts = exact_total(np.column_stack([whole, weight * np.where(above, small, -small)]))
+        low, high = (middle, high) if parts[0] + parts[1] > 0 else (low, middle)
+    return middle
 
 
 def _separated(x: Floats, label: Bools) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evidentia.measures.names import Cut
+from evidentia.stats.sweeps import Counts
 from evidentia.tables.queries import Bools, Floats, Queries
 
 _SHARE = re.compile(r"0|1|0\.\d*[1-9]")  # shortest decimals in [0, 1], so that one threshold has one name
@@ -143,13 +144,13 @@ class Ranked:
 
 @dataclass(frozen=True)
 class Sweep:
-    """A function of the counts (tp, fp) at every distinct score, highest first, starting at (0, 0); points on axis 0."""
+    """A function of the counts at every distinct score, highest first (see Counts)."""
 
     units: Callable[[Queries, Args], Ranked]
-    finish: Callable[[Floats, Floats, Args], Outcome]
+    finish: Callable[[Counts, Args], Outcome]
     uses: tuple[str, ...] = ()
-    details: Callable[[Floats, Floats, Floats, Args], dict[str, object]] | None = None
-    fraction: Callable[[Floats, Floats, Args], tuple[Floats, Floats]] | None = None
+    details: Callable[[Counts, Args], dict[str, object]] | None = None
+    fraction: Callable[[Counts, Args], tuple[Floats, Floats]] | None = None
     parts: tuple[str, str] = ("", "")
 
 

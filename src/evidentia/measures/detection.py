@@ -8,7 +8,7 @@ from evidentia.measures.confusion import CONFUSION, FAWCETT, FN, NO_NEGATIVES, N
 from evidentia.measures.core import Args, Outcome, Parameter, Population, Ranked, one_over_the_other, ratio
 from evidentia.measures.family import AVERAGE, Family
 from evidentia.measures.populations import ALL, CANDIDATES, POSITIVES, among_decided
-from evidentia.stats.sweeps import best_within_budget, last_within_budget
+from evidentia.stats.sweeps import Counts, best_within_budget, column_sums, last_within_budget
 from evidentia.tables.queries import Floats, Queries
 
 family = Family("detection")
@@ -40,9 +40,11 @@ def _scored_needs(args: Args) -> tuple[str, ...]:
     return ("candidates",) if args["level"] == "candidate" else ("score",)
 
 
-def _pairs(tp: Floats, fp: Floats, args: Args) -> tuple[Floats, Floats]:
-    area = (np.diff(fp, axis=0) * (tp[1:] + tp[:-1])).sum(axis=0) / 2
-    return area, tp[-1] * fp[-1]
+def _pairs(counts: Counts, args: Args) -> tuple[Floats, Floats]:
+    right = column_sums(counts.passed * counts.tp[:-1])
+    if counts.tied is not None:
+        right = right + column_sums(counts.tied * counts.gained) / 2
+    return right, counts.tp[-1] * counts.fp[-1]
 
 
 @family.sweep(
@@ -64,18 +66,17 @@ def _pairs(tp: Floats, fp: Floats, args: Args) -> tuple[Floats, Floats]:
     choices=LEVEL_CHOICES,
     conventions={"scikit-learn": "roc_auc_score: the same; NaN with a warning when only one class is there"},
 )
-def auroc(tp: Floats, fp: Floats, args: Args) -> Outcome:
+def auroc(counts: Counts, args: Args) -> Outcome:
     """Area by trapezoids over the points; ties count one half. One class: 0.5, marked."""
-    positives, negatives = tp[-1], fp[-1]
-    outcome = ratio(*_pairs(tp, fp, args))
+    positives, negatives = counts.tp[-1], counts.fp[-1]
+    outcome = ratio(*_pairs(counts, args))
     values = np.where(outcome.flaws > 0, 0.5, outcome.values)
     return Outcome(values, one_class(positives, negatives))
 
 
-def _precisions(tp: Floats, fp: Floats, args: Args) -> tuple[Floats, Floats]:
-    answered = tp[1:] + fp[1:]
-    precision = np.divide(tp[1:], answered, out=np.zeros(answered.shape), where=answered > 0)
-    return (np.diff(tp, axis=0) * precision).sum(axis=0), tp[-1]
+def _precisions(counts: Counts, args: Args) -> tuple[Floats, Floats]:
+    answered = np.maximum(counts.tp[1:] + counts.fp[1:], 1.0)  # where nothing was answered, nothing was gained
+    return column_sums(counts.gained * counts.tp[1:] / answered), counts.tp[-1]
 
 
 @family.sweep(
@@ -91,7 +92,7 @@ def _precisions(tp: Floats, fp: Floats, args: Args) -> tuple[Floats, Floats]:
     bounds=(0.0, 1.0),
     reasons=(NO_POSITIVES, NO_NEGATIVES),
     convention="the class prior",
-    details=lambda tp, fp, scores, args: {"prevalence": float(tp[-1] / max(tp[-1] + fp[-1], 1.0))},
+    details=lambda counts, args: {"prevalence": float(counts.tp[-1] / max(counts.tp[-1] + counts.fp[-1], 1.0))},
     formula="sum over distinct scores of (recall gained there) x (precision there)",
     meaning="Average precision over all recall levels; judge it against the share of positives, not against 0.5.",
     reference=SAITO,
@@ -101,10 +102,10 @@ def _precisions(tp: Floats, fp: Floats, args: Args) -> tuple[Floats, Floats]:
         "torchmetrics": "AveragePrecision without binning: the same; with thresholds=N an approximation",
     },
 )
-def auprc(tp: Floats, fp: Floats, args: Args) -> Outcome:
+def auprc(counts: Counts, args: Args) -> Outcome:
     """Average precision over tie groups. One class: the class prior, marked."""
-    positives, negatives = tp[-1], fp[-1]
-    outcome = ratio(*_precisions(tp, fp, args))
+    positives, negatives = counts.tp[-1], counts.fp[-1]
+    outcome = ratio(*_precisions(counts, args))
     flaws = one_class(positives, negatives)
     prior = ratio(positives, positives + negatives).values
     return Outcome(np.where(flaws > 0, prior, outcome.values), flaws)
@@ -123,17 +124,17 @@ TUNED_TPR = one_over_the_other(
 )
 
 
-def _budget_details(tp: Floats, fp: Floats, scores: Floats, args: Args) -> dict[str, object]:
-    at = best_within_budget(tp, fp, args.level)
-    achieved = float(fp[at] / fp[-1]) if fp[-1] else 0.0
-    if at == 0:
+def _budget_details(counts: Counts, args: Args) -> dict[str, object]:
+    at = best_within_budget(counts.tp, counts.fp, args.level)
+    achieved = float(counts.fp[at] / counts.fp[-1]) if counts.fp[-1] else 0.0
+    if at == 0 or counts.scores is None:
         return {"threshold": None, "threshold_reason": "reject_all", "achieved_fpr": achieved}
-    return {"threshold": float(scores[at - 1]), "threshold_reason": None, "achieved_fpr": achieved}
+    return {"threshold": float(counts.scores[at - 1]), "threshold_reason": None, "achieved_fpr": achieved}
 
 
-def _within_budget(tp: Floats, fp: Floats, args: Args) -> tuple[Floats, Floats]:
-    at = last_within_budget(fp, args.level)
-    return np.take_along_axis(tp, at[None], axis=0)[0], tp[-1]
+def _within_budget(counts: Counts, args: Args) -> tuple[Floats, Floats]:
+    at = last_within_budget(counts.fp, args.level)
+    return np.take_along_axis(counts.tp, at[None], axis=0)[0], counts.tp[-1]
 
 
 @family.sweep(
@@ -163,8 +164,8 @@ def _within_budget(tp: Floats, fp: Floats, args: Args) -> tuple[Floats, Floats]:
         "use drop_intermediate=False"
     },
 )
-def tpr_at_fpr(tp: Floats, fp: Floats, args: Args) -> Outcome:
+def tpr_at_fpr(counts: Counts, args: Args) -> Outcome:
     """The most true positives among points whose FPR is within budget. One class: 0.0, marked."""
-    positives, negatives = tp[-1], fp[-1]
+    positives, negatives = counts.tp[-1], counts.fp[-1]
     flaws = one_class(positives, negatives)
-    return Outcome(np.where(flaws > 0, 0.0, ratio(*_within_budget(tp, fp, args)).values), flaws)
+    return Outcome(np.where(flaws > 0, 0.0, ratio(*_within_budget(counts, args)).values), flaws)

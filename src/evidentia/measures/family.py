@@ -25,6 +25,7 @@ from evidentia.measures.core import (
     Sweep,
     one_over_the_other,
 )
+from evidentia.stats.sweeps import Counts
 from evidentia.tables.queries import Bools, Floats, Queries
 
 T = TypeVar("T")
@@ -148,16 +149,16 @@ class Family:
         base: str,
         units: Callable[[Queries, Args], Ranked],
         *,
-        fraction: Callable[[Floats, Floats, Args], tuple[Floats, Floats]],
+        fraction: Callable[[Counts, Args], tuple[Floats, Floats]],
         parts: tuple[str, str],
-        details: Callable[[Floats, Floats, Floats, Args], dict[str, object]] | None = None,
+        details: Callable[[Counts, Args], dict[str, object]] | None = None,
         **about: Unpack[About],
-    ) -> Callable[[Callable[[Floats, Floats, Args], Outcome]], Callable[[Floats, Floats, Args], Outcome]]:
+    ) -> Callable[[Callable[[Counts, Args], Outcome]], Callable[[Counts, Args], Outcome]]:
         """Define a measure as a finish of the counts at every distinct score."""
 
         def define(
-            finish: Callable[[Floats, Floats, Args], Outcome],
-        ) -> Callable[[Floats, Floats, Args], Outcome]:
+            finish: Callable[[Counts, Args], Outcome],
+        ) -> Callable[[Counts, Args], Outcome]:
             kind = Sweep(units, finish, uses=("level",), details=details, fraction=fraction, parts=parts)
             self.add(base, kind, **about)
             return finish

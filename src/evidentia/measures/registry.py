@@ -79,7 +79,7 @@ class Definition:
         shown_params = (p for p in self.measure.params if p.name not in moot and not self._usual(p, profile))
         return str(self._name(tuple(shown_params)))
 
-    @property
+    @cached_property
     def kind(self) -> Kind:
         """What computes it."""
         return self.measure.kind_of(self.args)
@@ -107,6 +107,10 @@ class Definition:
         return isinstance(other, Definition) and self.expanded == other.expanded
 
     def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
         return hash(self.expanded)
 
 
@@ -154,7 +158,7 @@ def _match(name: Name, profile: Profile | None, text: str) -> Definition:
     base = _BASES.get(name.base.lower())
     if base is None:
         close = difflib.get_close_matches(name.base, _BASES.values(), n=3, cutoff=0.5)
-        hint = f" Did you mean {' or '.join(close)}?" if close else ""
+        hint = f" Did you mean {' or '.join(_example(word) for word in close)}?" if close else ""
         raise UnknownNameError(f"Unknown measure {typed(text)}.{hint} `evidentia measures` lists them all.")
     same_base = [measure for measure in MEASURES if measure.base == base]
     kind = None if name.cut is None else name.cut.kind
@@ -163,7 +167,7 @@ def _match(name: Name, profile: Profile | None, text: str) -> Definition:
         args = _arguments(measure, name, profile)
         if args is not None:
             return Definition(measure, args)
-    raise UnknownNameError(f"{typed(text)} is not a definition of {base}. {_ways(fitting or same_base)}")
+    raise UnknownNameError(f"{typed(text)} does not name one definition of {base}. {_ways(same_base)}")
 
 
 def _arguments(measure: Measure, name: Name, profile: Profile | None) -> Args | None:
@@ -193,6 +197,17 @@ def _bare(measure: Measure, value: str) -> Parameter | None:
 def _default(measure: Measure, parameter: Parameter, profile: Profile | None) -> str | None:
     chosen = None if profile is None else profile.defaults.get((measure.base, parameter.name))
     return chosen if chosen is not None and parameter.accepts(chosen) else parameter.default
+
+
+def _example(base: str) -> str:
+    """A name that can be typed as it stands."""
+    measure = next(measure for measure in MEASURES if measure.base == base)
+    needed = ",".join(f"{p.name}={p.values[0]}" for p in measure.params if p.default is None and not p.bare)
+    return (
+        base
+        + (f"({needed})" if needed else "")
+        + {"k": "@10", "FPR": "@FPR=5%", "t": "@t=0.2"}.get(measure.cut or "", "")
+    )
 
 
 def _ways(measures: list[Measure]) -> str:

@@ -36,7 +36,7 @@ def fpr_budget_threshold(scores: Floats, labels: Bools, budget: float) -> Thresh
     (counts,) = sweep_counts(scores, labels, None, None, 1)
     negatives, positives = max(counts.fp[-1], 1.0), max(counts.tp[-1], 1.0)
     at = best_within_budget(counts.tp, counts.fp, budget)
-    if at == 0:
+    if at == 0 or counts.scores is None:
         return Threshold(None, "reject_all", 0.0, 0.0)
     return Threshold(
         float(counts.scores[at - 1]), None, float(counts.tp[at] / positives), float(counts.fp[at] / negatives)

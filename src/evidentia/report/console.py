@@ -11,9 +11,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from evidentia.evaluation.explain import Explanation, Reading
+from evidentia.evaluation.power import PowerReport
 from evidentia.measures.core import Measure
 from evidentia.measures.registry import pattern
-from evidentia.results import Estimate, Evaluation
+from evidentia.results import Comparison, Delta, Estimate, Evaluation
 
 MOST = 40  # rows of named measures and their groups on a screen
 HEADLINE = (
@@ -72,15 +73,17 @@ def _headline(evaluation: Evaluation, *, everything: bool) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     folds = evaluation.dataset["folds"] is not None
     table.add_column("measure", no_wrap=True)
-    for column in ("value", *(["folds: mean ± std"] if folds else []), "n"):
+    limits = any(estimate.ci for estimate in evaluation.measures.values())
+    level = f"{100 * evaluation.interval.get('level', 0):g} % interval"
+    for column in ("value", *([level] if limits else []), *(["folds: mean ± std"] if folds else []), "n"):
         table.add_column(column, justify="right", no_wrap=True)
-    table.add_column("population")
+    table.add_column("of", no_wrap=True)
     chosen = [evaluation.measures[name] for name in HEADLINE if name in evaluation.measures]
     if everything or not chosen:
         grouped = [e for e in evaluation.measures.values() if e.group]
         chosen = [*evaluation.overall(), *grouped][: max(MOST, len(evaluation.overall()))]
     for estimate in chosen:
-        spread = [_folds(estimate)] if folds else []
+        spread = [*([_limits(estimate)] if limits else []), *([_folds(estimate)] if folds else [])]
         table.add_row(escape(estimate.name), _value(estimate), *spread, f"{estimate.n:,}", estimate.population)
     return table
 
@@ -112,6 +115,13 @@ def _value(estimate: Estimate) -> str:
     return f"{digits} *" if estimate.degenerate else digits
 
 
+def _limits(estimate: Estimate) -> str:
+    if estimate.ci is None:
+        return "none"
+    exact = " exact" if estimate.ci_method == "clopper-pearson" else ""
+    return f"{estimate.ci[0]:.4f} to {estimate.ci[1]:.4f}{exact}"
+
+
 def _folds(estimate: Estimate) -> str:
     if estimate.fold_mean is None:
         return ""
@@ -127,10 +137,12 @@ def print_measures(measures: Sequence[Measure]) -> None:
             title=family, title_justify="left", title_style="bold", box=None, pad_edge=False, show_header=False
         )
         table.add_column(overflow="fold", ratio=2)
-        table.add_column(ratio=3)
+        table.add_column(ratio=2)
+        table.add_column(style="dim", no_wrap=True)
         for measure in measures:
             if measure.family == family:
-                table.add_row(escape(pattern(measure)), escape(measure.label))
+                better = {"higher": "higher is better", "lower": "lower is better", "neither": ""}[measure.direction]
+                table.add_row(escape(pattern(measure)), escape(measure.label), better)
         console.print(table)
         console.print()
 
@@ -189,3 +201,69 @@ def _pairs(console: Console, pairs: Mapping[str, str], title: str = "") -> None:
 
 def _bound(bound: float | None, sign: str) -> str:
     return f"{sign}infinity" if bound is None else f"{bound:g}"
+
+
+def print_comparison(comparison: Comparison, out: Path | None) -> None:
+    """The headline deltas of every system against the first, and how many measures were won and lost."""
+    console = Console(highlight=False)
+    console.print(
+        f"[bold]{comparison.queries:,}[/] queries from {comparison.posts:,} posts; profile [bold]{comparison.profile}[/]; "
+        f"{comparison.resamples:,} resamples, seed {comparison.seed}"
+    )
+    for system in comparison.systems[1:]:
+        mine = [delta for delta in comparison.deltas if delta.system == system]
+        base = [delta for delta in mine if delta.family == "measures"]
+        shown_ones = [delta for delta in base if delta.name in HEADLINE] or base[:MOST]
+        console.print(f"\n[bold]{escape(system)}[/] against {escape(comparison.systems[0])}")
+        console.print(_delta_table(shown_ones))
+        for family, words in (("measures", "measures"), ("criteria", "per-criterion figures")):
+            verdicts = Counter(delta.verdict for delta in mine if delta.family == family)
+            told = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common())
+            if told:
+                console.print(f"{words}: {told}")
+    for note in comparison.notes:
+        console.print(f"[yellow]note[/] {escape(note)}")
+    if out is not None:
+        console.print(f"written to {escape(str(out))}: comparison.json, tables, manifest.json", soft_wrap=True)
+
+
+def _delta_table(deltas: Sequence[Delta]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("measure", no_wrap=True)
+    for column in ("value", "delta", "interval", "p"):
+        table.add_column(column, justify="right", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    for d in deltas:
+        limits = "none" if d.ci is None else f"{d.ci[0]:+.4f} to {d.ci[1]:+.4f}"
+        p = "" if d.p_holm is None else "<0.001" if d.p_holm < 0.001 else f"{d.p_holm:.3f}"
+        change = "" if d.delta is None else f"{d.delta:+.4f}"
+        table.add_row(escape(d.name), f"{d.system_value:.4f}", change, limits, p, d.verdict)
+    return table
+
+
+def print_power(report: PowerReport) -> None:
+    """What certifying a target takes, and where the run stands."""
+    console, needs = Console(highlight=False), report.certificate
+    console.print(
+        f"To show [bold]{escape(report.name)} >= {needs.target:g}[/] with {100 * needs.confidence:g} % confidence, "
+        f"[bold]{needs.without_a_miss:,}[/] independent posts without a single miss are needed."
+    )
+    rows = ", ".join(f"{posts:,} with {misses}" for misses, posts in needs.with_misses[1:])
+    console.print(f"With misses: {rows}.")
+    seen = report.observed
+    if seen is None:
+        return
+    console.print(
+        f"The run has {seen.units:,} units from [bold]{seen.posts:,}[/] posts, {seen.misses:,} misses, a share of {seen.rate:.4f}; "
+        f"clustering within posts inflates the variance {seen.design_effect:.2f} times."
+    )
+    verdict = "[bold green]is certified[/]" if seen.certified_now else "[bold]cannot be certified[/]"
+    console.print(f"On this run the target {verdict} at that confidence.")
+    if seen.posts_needed is None and seen.rate > needs.target:
+        console.print("The observed share is so close to the target that no reasonable sample would certify it.")
+    elif seen.posts_needed is None:
+        console.print("The observed share is not above the target: no sample size would certify it.")
+    else:
+        console.print(
+            f"A system of this share needs about {seen.posts_needed:,} posts to be certified {100 * report.power:g} % of the time."
+        )

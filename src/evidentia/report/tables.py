@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evidentia.results import Estimate, Evaluation
+from evidentia.results import Comparison, Estimate, Evaluation
 
 Value = str | int | float | None
 
@@ -56,6 +56,27 @@ def tables_of(evaluation: Evaluation) -> tuple[Table, ...]:
         others_table(evaluation),
     )
     return tuple(table for table in made if table.rows)
+
+
+def delta_tables(comparison: Comparison) -> tuple[Table, ...]:
+    """The deltas of a comparison: base measures, then per criterion."""
+    columns = (
+        *("measure", "baseline", "system", "baseline value", "system value", "delta", "ci_low", "ci_high"),
+        *("p", "p_holm", "verdict", "n", "n_clusters", "definition"),
+    )
+    titles = {"measures": "Differences", "criteria": "Differences per criterion"}
+    tables = []
+    for family, title in titles.items():
+        rows = tuple(
+            (
+                *(d.name, d.baseline, d.system, d.baseline_value, d.system_value, d.delta, d.ci and d.ci[0]),
+                *(d.ci and d.ci[1], d.p, d.p_holm, d.verdict, d.n, d.n_clusters, d.definition),
+            )
+            for d in comparison.deltas
+            if d.family == family
+        )
+        tables.append(Table(f"deltas_{family}", title, columns, rows))
+    return tuple(table for table in tables if table.rows)
 
 
 def measures_table(evaluation: Evaluation) -> Table:

@@ -6,8 +6,8 @@ import csv
 import re
 from pathlib import Path
 
-from evidentia.report.tables import Table, Value, tables_of
-from evidentia.results import Evaluation
+from evidentia.report.tables import Table, Value, delta_tables, tables_of
+from evidentia.results import Comparison, Evaluation
 
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _LATEX = {
@@ -34,8 +34,30 @@ def write_tables(evaluation: Evaluation, folder: Path) -> None:
     """Write every table as CSV (unrounded) and as LaTeX (rounded, booktabs)."""
     folder.mkdir()
     for table in tables_of(evaluation):
-        _write_csv(table, folder / f"{table.name}.csv")
-        (folder / f"{table.name}.tex").write_text(latex(table), encoding="utf-8")
+        _write(table, folder)
+
+
+def write_curves(evaluation: Evaluation, folder: Path) -> None:
+    """Write the data of every figure as CSV."""
+    if not evaluation.curves:
+        return
+    folder.mkdir()
+    for curve in evaluation.curves:
+        _write_csv(
+            Table(curve.name, curve.title, tuple(curve.columns), tuple(curve.rows())), folder / f"{curve.name}.csv"
+        )
+
+
+def write_delta_tables(comparison: Comparison, folder: Path) -> None:
+    """Write the deltas of a comparison, base measures and per criterion apart."""
+    folder.mkdir()
+    for table in delta_tables(comparison):
+        _write(table, folder)
+
+
+def _write(table: Table, folder: Path) -> None:
+    _write_csv(table, folder / f"{table.name}.csv")
+    (folder / f"{table.name}.tex").write_text(latex(table), encoding="utf-8")
 
 
 def _write_csv(table: Table, path: Path) -> None:

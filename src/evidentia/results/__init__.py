@@ -1,10 +1,15 @@
 """Frozen results and their strict-JSON form."""
 
+from evidentia.results.comparison import Comparison, Delta
+from evidentia.results.curve import Curve
 from evidentia.results.estimate import Distribution, Estimate, Finding, NotComputed, OtherDefinition
 from evidentia.results.evaluation import Evaluation
 from evidentia.results.strict_json import dumps, dumps_by_line, loads
 
 __all__ = [
+    "Comparison",
+    "Curve",
+    "Delta",
     "Distribution",
     "Estimate",
     "Evaluation",

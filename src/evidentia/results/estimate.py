@@ -55,6 +55,7 @@ class Estimate:
     meaning: str
     group: tuple[tuple[str, str], ...] = ()
     ci: tuple[float, float] | None = None
+    ci_method: str | None = None
     replicates_left_out: int | None = None
     distribution: Distribution | None = None
     fold_mean: float | None = None
@@ -80,6 +81,7 @@ class Estimate:
             "value": self.value,
             "definition": self.definition,
             "ci": None if self.ci is None else list(self.ci),
+            "ci_method": self.ci_method,
             "replicates_left_out": self.replicates_left_out,
             "distribution": None if self.distribution is None else self.distribution.to_dict(),
             "fold_mean": self.fold_mean,

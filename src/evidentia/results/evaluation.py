@@ -10,7 +10,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from evidentia.errors import UnknownNameError
+from evidentia.results.curve import Curve
 from evidentia.results.estimate import Estimate, Finding, NotComputed, OtherDefinition
+from evidentia.results.strict_json import dumps_by_line
 
 if TYPE_CHECKING:
     import polars as pl
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 SCHEMA = "evidentia.summary/1"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
     """Every number of an evaluation under one profile.
 
@@ -29,11 +31,13 @@ class Evaluation:
     seed: int
     resamples: int
     measures: Mapping[str, Estimate]
+    interval: Mapping[str, Any] = field(default_factory=dict)  # level, method, stratified_by_fold
     not_computed: tuple[NotComputed, ...] = ()
     checks: tuple[Finding, ...] = ()
     other_definitions: tuple[OtherDefinition, ...] = ()
     notes: tuple[str, ...] = ()
     dataset: Mapping[str, Any] = field(default_factory=dict)
+    curves: tuple[Curve, ...] = ()
     thresholds: tuple[Mapping[str, Any], ...] = ()  # chosen by this evaluation, with the posts they were chosen on
     per_query: Mapping[str, tuple[Any, Any]] = field(
         default_factory=dict, repr=False
@@ -81,6 +85,7 @@ class Evaluation:
             "profile": self.profile,
             "seed": self.seed,
             "resamples": self.resamples,
+            "interval": dict(self.interval),
             "dataset": dict(self.dataset),
             "measures": {name: estimate.to_dict() for name, estimate in self.measures.items()},
             "not_computed": [gap.to_dict() for gap in self.not_computed],
@@ -88,6 +93,15 @@ class Evaluation:
             "checks": [check.to_dict() for check in self.checks],
             "notes": list(self.notes),
         }
+
+    def to_json(self) -> str:
+        """The text of ``summary.json``: strict JSON, a line for every number, the same bytes for the same content."""
+        return dumps_by_line(self.to_dict(), ("measures", "not_computed", "other_definitions", "checks"))
+
+    def __repr__(self) -> str:
+        return (
+            f"<Evaluation of {self.dataset.get('queries', 0):,} queries: {len(self):,} numbers, profile {self.profile}>"
+        )
 
     def to_frame(self) -> pl.DataFrame:
         """One row per number, as a polars frame."""

@@ -12,14 +12,18 @@ from evidentia.tables.queries import Bools, Floats, Ints
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """True and false positives when everything with at least ``scores[i]`` is called positive, at index i + 1.
+    """A sweep from the highest score down, points on axis 0; a second axis holds weightings of the same units.
 
-    Index 0 is (0, 0): everything is rejected. Tied scores share one point, and no point is left out.
+    ``tp`` and ``fp`` count the positives and negatives passed so far, from (0, 0) on. ``gained`` and ``passed`` are what each
+    step adds, and ``tied`` are the negatives of a step that share a score with its positives: they count one half in an area.
     """
 
     tp: Floats
     fp: Floats
-    scores: Floats
+    gained: Floats
+    passed: Floats
+    tied: Floats | None
+    scores: Floats | None = None  # of the steps; None where steps were merged
 
 
 def sweep_counts(
@@ -49,7 +53,8 @@ def _counts(order: Ints, scores: Floats, labels: Bools, weights: Floats | None) 
         positive, negative = positive * weights[order], negative * weights[order]
     tp = np.concatenate([[0.0], np.cumsum(positive)[ends]])
     fp = np.concatenate([[0.0], np.cumsum(negative)[ends]])
-    return Counts(tp, fp, ranked[ends])
+    passed = np.diff(fp)
+    return Counts(tp, fp, np.diff(tp), passed, passed, ranked[ends])
 
 
 def best_within_budget(tp: Floats, fp: Floats, budget: float) -> int:
@@ -62,18 +67,30 @@ def best_within_budget(tp: Floats, fp: Floats, budget: float) -> int:
 
 
 def last_within_budget(fp: Floats, budget: float) -> Ints:
-    """The last point (on axis 0) with FPR within budget, for any number of sweeps at once: bisection, since fp never falls.
+    """The last point with FPR within budget, for any number of sweeps at once: bisection, since fp never falls.
 
     >>> int(last_within_budget(np.array([0.0, 0, 1, 2]), 0.5))
     2
     """
-    negatives = np.maximum(fp[-1], 1.0)
-    low = np.zeros(fp.shape[1:], np.int64)
-    high = np.full(fp.shape[1:], len(fp))
+    sweeps = fp.reshape(len(fp), -1)
+    negatives, which = np.maximum(sweeps[-1], 1.0), np.arange(sweeps.shape[1])
+    low, high = np.zeros(len(which), np.int64), np.full(len(which), len(fp))
     for _ in range(len(fp).bit_length()):
         middle = (low + high) // 2
-        inside = np.take_along_axis(fp, middle[None], axis=0)[0] / negatives <= budget
+        inside = sweeps[middle, which] / negatives <= budget
         settled = high - low <= 1
         low = np.where(inside & ~settled, middle, low)
         high = np.where(inside | settled, high, middle)
-    return low
+    return low.reshape(fp.shape[1:])
+
+
+def column_sums(steps: Floats) -> Floats:
+    """Sums over axis 0, one row after the other also for a single column, so that a block of any size gives the same bits.
+
+    numpy adds a lone column pairwise, which rounds differently.
+    """
+    if steps.ndim == 1 or steps.shape[1] > 1:
+        total: Floats = steps.sum(axis=0)
+        return total
+    twice: Floats = np.repeat(steps, 2, axis=1).sum(axis=0)
+    return twice[:1]

@@ -1,0 +1,255 @@
+"""Statistics summed per cluster and group, so that a block of replicates is a few matrix products.
+
+All sums are exact (see stats/exact.py): neither the size of a block nor the number of threads changes a bit. For the same
+reason the sums of a grouping may be had by adding up those of a finer one, and where both are wanted that is what happens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from evidentia.evaluation.groups import OVERALL, Grouping
+from evidentia.measures.core import Additive, Args, Fit, Outcome, Statistic
+from evidentia.measures.registry import Definition
+from evidentia.stats.counting import add_up
+from evidentia.stats.exact import split
+from evidentia.tables.queries import Bools, Floats, Ints, Queries
+
+SCORE_BOUND = 512.0  # log-odds are clipped to +-36.04, so no term of a fit's gradient or curvature is larger
+Columns = tuple[str, ...]
+Key = tuple[Definition, Columns]
+
+
+class ClusterSums:
+    """Additive definitions (and fits, by one step); their values in every group for any weighting of the clusters."""
+
+    def __init__(self, queries: Queries, wants: Sequence[tuple[Definition, Grouping]]) -> None:
+        self.wants = wants
+        groupings = {grouping.columns: grouping for _, grouping in wants}
+        wanted: dict[tuple[object, ...], set[Columns]] = {}
+        for definition, grouping in wants:
+            wanted.setdefault(_key(definition, grouping.columns), set()).add(grouping.columns)
+        self.at: dict[Key, list[Floats | None]] = {}
+        self.tables: dict[Columns, _Table] = {}
+        self.home: dict[tuple[object, ...], Columns] = {}  # which table holds a statistic's sums for a grouping
+        for definition, grouping in wants:
+            key = (_key(definition, grouping.columns), grouping.columns)
+            if key in self.home:
+                continue
+            finest = _finest(definition, grouping, wanted[key[0]], groupings)
+            self.home[key] = finest.columns
+            if finest.columns not in self.tables:
+                self.tables[finest.columns] = _Table(queries, finest)
+            table = self.tables[finest.columns]
+            if _key(definition, grouping.columns) not in table.rows:
+                table.add(_key(definition, grouping.columns), *self._columns(queries, definition, finest, table))
+        for table in self.tables.values():
+            table.seal()
+
+    def values(self, weights: Floats) -> dict[Key, Floats]:
+        """Every definition's values: groups x replicates (weights is clusters x replicates)."""
+        totals = {columns: table.totals(weights) for columns, table in self.tables.items()}
+        summed: dict[tuple[Columns, Columns], Floats] = {}
+        found: dict[Key, Floats] = {}
+        for definition, grouping in self.wants:
+            statistic = _key(definition, grouping.columns)
+            home = self.home[statistic, grouping.columns]
+            pair = (home, grouping.columns)
+            if pair not in summed:
+                summed[pair] = self.tables[home].coarsened(totals[home], grouping)
+            sums = summed[pair][self.tables[home].rows[statistic]].transpose(1, 2, 0)
+            found[definition, grouping.columns] = self._finish(definition, grouping, sums)
+        return found
+
+    def _finish(self, definition: Definition, grouping: Grouping, sums: Floats) -> Floats:
+        kind = definition.kind
+        if isinstance(kind, Additive):
+            return defined(kind.finish(sums, definition.args))
+        assert isinstance(kind, Fit)
+        steps = zip(self.at[definition, grouping.columns], sums, strict=True)
+        nothing = np.full(sums.shape[1], np.nan)
+        return np.stack([nothing if at is None else kind.step(at, part) for at, part in steps])
+
+    def _columns(
+        self, queries: Queries, definition: Definition, grouping: Grouping, table: _Table
+    ) -> tuple[Floats, Ints, Ints | None, float | None]:
+        """A statistic's columns with the cluster and group of each row, and the bound of their values."""
+        kind, args = definition.kind, definition.args
+        if isinstance(kind, Fit):
+            return self._fitted(queries, grouping, definition, kind), queries.post, grouping.codes, SCORE_BOUND
+        assert isinstance(kind, Additive)
+        columns, posts, codes = _statistic_columns(queries, grouping, kind.statistic, args, table)
+        return columns, posts, codes, kind.statistic.bound
+
+    def _fitted(self, queries: Queries, grouping: Grouping, definition: Definition, kind: Fit) -> Floats:
+        """What each query adds to the gradient and curvature of its own group's fit."""
+        assert queries.prob is not None
+        parts: list[tuple[Bools | slice, Floats]] = []
+        places: list[Floats | None] = []
+        for code in range(len(grouping)):
+            rows: Bools | slice = slice(None) if grouping.codes is None else grouping.codes == code
+            score = kind.score(queries.prob[rows], queries.label[rows])
+            places.append(None if score is None else score.at)
+            if score is not None:
+                parts.append((rows, score.columns))
+        self.at[definition, grouping.columns] = places
+        columns = np.zeros((len(queries), parts[0][1].shape[1] if parts else 1))
+        for rows, part in parts:
+            columns[rows] = part
+        return columns
+
+
+class _Table:
+    """The sums of many statistics over the groups of one grouping, as one matrix."""
+
+    def __init__(self, queries: Queries, grouping: Grouping) -> None:
+        self.grouping, self.clusters = grouping, len(queries.post_ids)
+        self.rows: dict[tuple[object, ...], slice] = {}
+        self.height = 0
+        self._coarse: list[Floats] = []
+        self._fine: list[Floats] = []
+        self._with_fine: list[int] = []
+        self.outer = _outer_partition(queries, grouping)
+
+    def add(
+        self, key: tuple[object, ...], columns: Floats, posts: Ints, codes: Ints | None, bound: float | None
+    ) -> None:
+        """Append a statistic: its columns summed per cluster and inner group, coarse and fine apart."""
+        inner = self.inner
+        at = posts if codes is None or inner == 1 else (codes % inner) * self.clusters + posts
+        high, low = (columns, None) if bound is None else split(columns, bound)
+        coarse = _scatter(high, at, inner * self.clusters).reshape(-1, inner, self.clusters)
+        self._coarse.append(coarse)
+        if low is not None:
+            some = np.flatnonzero(low.any(axis=0))  # whole numbers have no fine part
+            self._fine.append(_scatter(low[:, some], at, inner * self.clusters).reshape(-1, inner, self.clusters))
+            self._with_fine += [self.height + int(i) for i in some]
+        self.rows[key] = slice(self.height, self.height + len(coarse))
+        self.height += len(coarse)
+
+    @property
+    def inner(self) -> int:
+        """How many groups cut through a cluster."""
+        return len(self.grouping) // len(self.outer)
+
+    def seal(self) -> None:
+        """Lay the sums out for products: one matrix per outer group, with only the clusters of that group."""
+        matrix = np.concatenate([*self._coarse, *self._fine])
+        seen: dict[bytes, int] = {}
+        self._copy_of = np.array([seen.setdefault(row.tobytes(), len(seen)) for row in matrix], np.int64)
+        first = np.unique(self._copy_of, return_index=True)[1]
+        flat = matrix[first].reshape(
+            -1, self.clusters
+        )  # many statistics count the same population: one product for all
+        self.parts = [np.ascontiguousarray(flat[:, members]) for members in self.outer]
+        self._coarse, self._fine = [], []
+
+    def totals(self, weights: Floats) -> tuple[Floats, Floats]:
+        """Coarse sums of all columns, and fine sums of those that have them: columns x groups x replicates.
+
+        They are added only when no more groups are to be added up, since that addition rounds.
+        """
+        coarse, fine = [], []
+        for members, part in zip(self.outer, self.parts, strict=True):
+            mine = weights if len(members) == len(weights) else weights[members]
+            product = (part @ mine).reshape(-1, self.inner, weights.shape[1])
+            coarse.append(product[self._copy_of[: self.height]])
+            fine.append(product[self._copy_of[self.height :]])
+        return _joined(coarse), _joined(fine)
+
+    def coarsened(self, totals: tuple[Floats, Floats], wanted: Grouping) -> Floats:
+        """The sums of a grouping that is as fine or coarser: what its columns do not name is added up."""
+        coarse, fine = (self._added_up(part, wanted) for part in totals)
+        coarse[self._with_fine] += fine
+        return coarse
+
+    def _added_up(self, part: Floats, wanted: Grouping) -> Floats:
+        if wanted.columns == self.grouping.columns:
+            return part.copy()
+        sizes = [
+            len(dict.fromkeys(group[i] for group in self.grouping.groups)) for i in range(len(self.grouping.columns))
+        ]
+        shaped = part.reshape(len(part), *sizes, part.shape[-1])
+        dropped = tuple(1 + i for i, column in enumerate(self.grouping.columns) if column not in wanted.columns)
+        sums: Floats = shaped.sum(axis=dropped)
+        return sums.reshape(len(part), len(wanted), part.shape[-1])
+
+
+def _joined(blocks: list[Floats]) -> Floats:
+    return blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1)
+
+
+def _finest(
+    definition: Definition,
+    grouping: Grouping,
+    wanted: set[Columns],
+    groupings: dict[Columns, Grouping],
+) -> Grouping:
+    """The grouping to sum over: fold x criterion serves fold, criterion and the whole at the price of one of them."""
+    kind = definition.kind
+    if isinstance(kind, Fit):
+        return grouping
+    by_fold, by_criterion = groupings.get(("fold",)), groupings.get(("criterion",))
+    if isinstance(kind, Additive) and kind.statistic.unit == "post":
+        return by_fold if by_fold is not None and ("fold",) in wanted and grouping is OVERALL else grouping
+    if grouping.columns not in {(), ("fold",), ("criterion",), ("fold", "criterion")}:
+        return grouping
+    if by_fold is not None and by_criterion is not None and wanted >= {("fold",), ("criterion",)}:
+        return by_fold.crossed(by_criterion)
+    return by_fold if by_fold is not None and ("fold",) in wanted and grouping is OVERALL else grouping
+
+
+def _key(definition: Definition, columns: Columns) -> tuple[object, ...]:
+    kind = definition.kind
+    return kind.statistic.key(definition.args) if isinstance(kind, Additive) else (definition, columns)
+
+
+def _outer_partition(queries: Queries, grouping: Grouping) -> list[Ints]:
+    """The clusters of each value of the first column where every cluster has only one; else all clusters in one part."""
+    everyone = np.arange(len(queries.post_ids))
+    if grouping.codes is None:
+        return [everyone]
+    outer = len(dict.fromkeys(group[0] for group in grouping.groups))
+    code = grouping.codes // (len(grouping) // outer)
+    low, high = np.full(len(everyone), outer), np.full(len(everyone), -1)
+    np.minimum.at(low, queries.post, code)
+    np.maximum.at(high, queries.post, code)
+    if np.any((low != high) & (high >= 0)):
+        return [everyone]
+    return [np.flatnonzero(low == value) for value in range(outer)]
+
+
+def _statistic_columns(
+    queries: Queries, grouping: Grouping, statistic: Statistic, args: Args, table: _Table
+) -> tuple[Floats, Ints, Ints | None]:
+    """A statistic's columns, with the cluster and the group of each row."""
+    if statistic.unit == "query":
+        return statistic.columns(queries, args), queries.post, grouping.codes
+    if grouping.codes is None or table.inner == 1:
+        return statistic.columns(queries, args), np.unique(queries.post), None
+    columns, posts, codes = [], [], []
+    for code in range(len(grouping)):  # each group sees only its own queries of a post
+        part = queries.take(np.flatnonzero(grouping.codes == code))
+        columns.append(statistic.columns(part, args))
+        posts.append(np.unique(part.post))
+        codes.append(np.full(len(posts[-1]), code))
+    return np.concatenate(columns), np.concatenate(posts), np.concatenate(codes)
+
+
+def _scatter(columns: Floats, codes: Ints, size: int) -> Floats:
+    return np.stack([add_up(codes, column, size) for column in columns.T]) if columns.shape[1] else np.zeros((0, size))
+
+
+def defined(outcome: Outcome) -> Floats:
+    """Values, with NaN where they are conventions rather than measurements."""
+    values: Floats = np.where(outcome.flaws > 0, np.nan, outcome.values)
+    return values
+
+
+def per_cluster(queries: Queries, statistic: Statistic, args: Args) -> Floats:
+    """A statistic's sums in every cluster: clusters x columns."""
+    columns = statistic.columns(queries, args)
+    posts = queries.post if statistic.unit == "query" else np.unique(queries.post)
+    return _scatter(columns, posts, len(queries.post_ids)).T

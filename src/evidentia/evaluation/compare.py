@@ -1,0 +1,278 @@
+"""Compare systems fairly: the same queries, the same resamples, the same definitions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from evidentia.errors import InputError, counted, shown
+from evidentia.evaluation.compute import Computation, compute
+from evidentia.evaluation.groups import OVERALL, Grouping, grouping_by
+from evidentia.evaluation.intervals import Resampling, small_sample_warnings, spread_out
+from evidentia.evaluation.needs import unmet
+from evidentia.evaluation.plan import Plan, with_tuned_decisions
+from evidentia.evaluation.replicates import Progress, Replicated, replicate
+from evidentia.measures import Definition, Profile, profile_named, resolve
+from evidentia.measures.core import Macro
+from evidentia.measures.names import group_suffix
+from evidentia.measures.profiles import PER_CRITERION
+from evidentia.results import Comparison, Delta
+from evidentia.stats.intervals import percentile_limits
+from evidentia.stats.testing import bootstrap_p, holm
+from evidentia.tables import Run
+from evidentia.tables.queries import Floats, Ints, Queries
+
+OnMismatch = Literal["error", "intersect"]
+Key = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class System:
+    """A run under the name that the comparison calls it by."""
+
+    name: str
+    run: Run
+
+
+def compare_systems(
+    systems: Sequence[System],
+    *,
+    profile: str = "contract",
+    measures: Sequence[str] | None = None,
+    resampling: Resampling | None = None,
+    alpha: float = 0.05,
+    on_mismatch: OnMismatch = "error",
+    progress: Progress | None = None,
+) -> Comparison:
+    """Paired deltas of every system against the first, over the queries that all of them have."""
+    if len(systems) < 2:
+        raise InputError("A comparison needs at least two results.")
+    if len({system.name for system in systems}) < len(systems):
+        raise InputError("Two of the results have the same name. Rename one of the folders.")
+    if not 0 < alpha < 1:
+        raise InputError("alpha must lie between 0 and 1, for example 0.05.")
+    resampling = resampling or Resampling()
+    if not resampling.resamples:
+        raise InputError("A comparison needs resamples: its intervals and p values are made of them.")
+    chosen = profile_named(profile)
+    aligned, notes = align(systems, on_mismatch)
+    names = tuple(measures) if measures is not None else chosen.names()
+    definitions = _shared(names, chosen, aligned)
+    if measures is not None:
+        notes += _missing(names, chosen, definitions)
+    first = aligned[0]
+    deltas: list[Delta] = []
+    for other in aligned[1:]:
+        pair = _Pair(chosen, first, other, resampling, alpha)
+        deltas += pair.deltas(definitions, progress)
+    return Comparison(
+        profile=chosen.name,
+        systems=tuple(system.name for system in systems),
+        seed=resampling.seed,
+        resamples=resampling.resamples,
+        alpha=alpha,
+        queries=len(first.run.queries),
+        posts=len(first.run.queries.post_ids),
+        deltas=tuple(deltas),
+        notes=(*notes, *_bounds(deltas, resampling.resamples, alpha)),
+        interval={"level": resampling.level, "method": "percentile", "stratified_by_fold": resampling.stratify},
+    )
+
+
+def align(systems: Sequence[System], on_mismatch: OnMismatch) -> tuple[list[System], list[str]]:
+    """Cut every run to the queries that all have, if that was asked for; else a difference is an error that lists it."""
+    keys = [_keys(system.run.queries) for system in systems]
+    shared = set(keys[0]).intersection(*keys[1:])
+    notes: list[str] = []
+    for system, mine in zip(systems, keys, strict=True):
+        extra = sorted(set(mine) - shared)
+        if extra and on_mismatch == "error":
+            raise InputError(
+                f"{system.name} has {counted(len(extra), 'query', 'queries')} that another result lacks "
+                f"(first: post {shown(extra[0][0])}, criterion {shown(extra[0][1])}). Evaluate the same queries, or compare "
+                "what is shared with --on-mismatch intersect."
+            )
+        if extra:
+            notes.append(
+                f"{system.name}: {counted(len(extra), 'query', 'queries')} that not all results have are left out"
+            )
+    if not shared:
+        raise InputError("The results have no query in common.")
+    order = [key for key in keys[0] if key in shared]
+    cut = [_cut(system, mine, order) for system, mine in zip(systems, keys, strict=True)]
+    for other in cut[1:]:
+        _same_gold(cut[0], other)
+    return cut, notes
+
+
+def _keys(queries: Queries) -> list[Key]:
+    posts, criteria = queries.post_ids, queries.criterion_ids
+    return [(posts[p], criteria[c]) for p, c in zip(queries.post, queries.criterion, strict=True)]
+
+
+def _cut(system: System, keys: Sequence[Key], order: Sequence[Key]) -> System:
+    """The queries in the given order, with posts and criteria numbered by it, so that equal keys have equal codes."""
+    at = {key: row for row, key in enumerate(keys)}
+    rows = np.array([at[key] for key in order])
+    post, post_ids = _numbered([post for post, _ in order])
+    criterion, criterion_ids = _numbered([criterion for _, criterion in order])
+    part = system.run.queries.take(rows)
+    queries = replace(part, post=post, post_ids=post_ids, criterion=criterion, criterion_ids=criterion_ids)
+    whole = len(queries) == len(post_ids) * len(criterion_ids)
+    return System(
+        system.name, replace(system.run, queries=replace(queries, complete=whole), frame=system.run.frame[rows])
+    )
+
+
+def _numbered(labels: Sequence[str]) -> tuple[Ints, tuple[str, ...]]:
+    """Codes in the order of first appearance."""
+    codes = {label: code for code, label in enumerate(dict.fromkeys(labels))}
+    return np.array([codes[label] for label in labels]), tuple(codes)
+
+
+def _same_gold(one: System, other: System) -> None:
+    different = one.run.queries.label != other.run.queries.label
+    columns = [system.run.frame for system in (one, other) if "gold_sent_uids" in system.run.frame.columns]
+    if len(columns) == 2:
+        golds = [frame["gold_sent_uids"].list.sort().list.join("|") for frame in columns]
+        different = different | (golds[0] != golds[1]).fill_null(True).to_numpy()
+    if different.any():
+        key = _keys(one.run.queries)[int(np.argmax(different))]
+        raise InputError(
+            f"{one.name} and {other.name} disagree about the gold of {counted(int(different.sum()), 'query', 'queries')} "
+            f"(first: post {shown(key[0])}, criterion {shown(key[1])}). Systems can only be compared on the same truth."
+        )
+
+
+def _shared(names: Sequence[str], profile: Profile, systems: Sequence[System]) -> list[Definition]:
+    requests = [resolve(name, profile) for name in names]
+    if any(request.group for request in requests):
+        raise InputError(
+            "A comparison takes measures without groups; what can be compared per criterion is, by itself."
+        )
+    found = dict.fromkeys(request.definition for request in requests)
+    return [
+        d for d in found if d.measure.family != "counts" and all(unmet(d, system.run) is None for system in systems)
+    ]
+
+
+def _missing(names: Sequence[str], profile: Profile, compared: Sequence[Definition]) -> list[str]:
+    left = [name for name in names if resolve(name, profile).definition not in compared]
+    return [f"not compared, because not every result has what it needs: {', '.join(left)}"] if left else []
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """One system against the baseline."""
+
+    profile: Profile
+    baseline: System
+    system: System
+    resampling: Resampling
+    alpha: float
+
+    def deltas(self, definitions: Sequence[Definition], progress: Progress | None) -> list[Delta]:
+        """The base measures, then the deltas per criterion; each family is corrected on its own."""
+        named = {resolve(name, self.profile).definition for name in (*PER_CRITERION, "MRR", "MRR@10")}
+        per_criterion = [d for d in definitions if d in named and not isinstance(d.kind, Macro)]
+        runs = []
+        for system in (self.baseline, self.system):
+            run, _ = with_tuned_decisions(system.run, Plan(tuple((d, OVERALL) for d in definitions)))
+            runs.append(run.queries)
+        by_criterion = grouping_by(runs[0], "criterion")
+        assert by_criterion is not None
+        wants = [*((d, OVERALL) for d in definitions), *((d, by_criterion) for d in per_criterion)]
+        found = list(self._replicated(runs, wants, progress))
+        base = [delta for delta, grouping in found if grouping is OVERALL]
+        grouped = [delta for delta, grouping in found if grouping is not OVERALL]
+        return [*self._judged(base, "measures"), *self._judged(grouped, "criteria")]
+
+    def _replicated(
+        self, runs: Sequence[Queries], wants: Sequence[tuple[Definition, Grouping]], progress: Progress | None
+    ) -> Iterator[tuple[Delta, Grouping]]:
+        plan = self.resampling.plan(runs[0])
+        cells = [compute(queries, wants) for queries in runs]
+        replicates = [replicate(queries, wants, plan, progress) for queries in runs]
+        for one, other in zip(*replicates, strict=True):
+            yield from ((delta, one.grouping) for delta in self._of(one, other, cells))
+
+    def _of(self, one: Replicated, other: Replicated, computed: Sequence[Computation]) -> list[Delta]:
+        definition, grouping = one.definition, one.grouping
+        first, second = (c.cell(definition, grouping) for c in computed)
+        differences = other.values - one.values
+        limits, p = percentile_limits(differences, self.resampling.level), bootstrap_p(differences)
+        made = []
+        for i, group in enumerate(grouping.groups):
+            sound = first.outcome.flaws[i] == 0 and second.outcome.flaws[i] == 0
+            before, after = float(first.outcome.values[i]), float(second.outcome.values[i])
+            width = spread_out(float(limits.low[i]), float(limits.high[i]))
+            notes = list(small_sample_warnings(int(first.clusters[i]), self._positives(group)))
+            if not sound:
+                notes.append("undefined for at least one of the two")
+            elif not width:
+                notes.append("no interval: every resample gives the same difference")
+            made.append(
+                Delta(
+                    name=definition.name(self.profile) + group_suffix(group),
+                    definition=definition.expanded,
+                    baseline=self.baseline.name,
+                    system=self.system.name,
+                    baseline_value=before,
+                    system_value=after,
+                    delta=after - before if sound else None,
+                    direction=definition.measure.direction,
+                    n=int(first.n[i]),
+                    n_clusters=int(first.clusters[i]),
+                    ci=(float(limits.low[i]), float(limits.high[i])) if sound and width else None,
+                    replicates_left_out=int(limits.left_out[i]),
+                    p=_p_value(float(p[i]), after - before, width) if sound else None,
+                    warnings=tuple(notes),
+                )
+            )
+        return made
+
+    def _positives(self, group: tuple[tuple[str, str], ...]) -> int:
+        queries = self.baseline.run.queries
+        mask = queries.label
+        for _, value in group:
+            mask = mask & (queries.criterion == queries.criterion_ids.index(value))
+        return int(mask.sum())
+
+    def _judged(self, deltas: Sequence[Delta], family: str) -> list[Delta]:
+        tested = [i for i, delta in enumerate(deltas) if delta.p is not None]
+        corrected: Floats = holm(np.array([deltas[i].p for i in tested], float)) if tested else np.zeros(0)
+        judged = [replace(delta, family=family, verdict="undefined" if delta.p is None else "tie") for delta in deltas]
+        for i, p in zip(tested, corrected, strict=True):
+            judged[i] = replace(judged[i], p_holm=float(p), verdict=self._verdict(judged[i], float(p)))
+        return judged
+
+    def _verdict(self, delta: Delta, p: float) -> Literal["win", "loss", "differs", "tie"]:
+        if p > self.alpha or not delta.delta:
+            return "tie"
+        if delta.direction == "neither":
+            return "differs"
+        return "win" if (delta.delta > 0) == (delta.direction == "higher") else "loss"
+
+
+def _p_value(p: float, delta: float, width: bool) -> float | None:
+    """Where every resample gives one and the same difference there is nothing to test, unless that difference is none."""
+    if np.isnan(p):
+        return None
+    return p if width else (1.0 if delta == 0 else None)
+
+
+def _bounds(deltas: Sequence[Delta], resamples: int, alpha: float) -> list[str]:
+    """Say where the number of resamples bounds what can be significant."""
+    said = []
+    for family in dict.fromkeys(delta.family for delta in deltas):
+        per_pair = [d for d in deltas if d.family == family and d.p is not None and d.system == deltas[0].system]
+        least = 2 / (resamples + 1) * len(per_pair)
+        if least > alpha:
+            said.append(
+                f"with {resamples:,} resamples and {len(per_pair)} tests in the family '{family}' the smallest corrected p is "
+                f"{min(least, 1):.3g}, so nothing in it can be significant at {alpha:g}: take more resamples or fewer measures"
+            )
+    return said

@@ -1,0 +1,137 @@
+"""From replicate values to intervals, with the reservations that belong to each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from evidentia.errors import InputError, counted
+from evidentia.evaluation.compute import Cell, Computation
+from evidentia.evaluation.groups import Grouping
+from evidentia.evaluation.replicates import Batch, Progress, Replicated, replicate
+from evidentia.measures.core import Additive
+from evidentia.measures.registry import Definition
+from evidentia.stats.intervals import Limits, bca_limits, clopper_pearson, percentile_limits
+from evidentia.stats.resampling import ResamplingPlan, leave_one_out
+from evidentia.tables.queries import Queries
+
+Method = Literal["percentile", "bca"]
+FEW_CLUSTERS, FEW_POSITIVES = 30, 10
+SAME = "every resample gives the same value"
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Limits, how they were made, how many replicates were undefined; or the reason why there are none."""
+
+    limits: tuple[float, float] | None
+    method: str | None
+    left_out: int
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Resampling:
+    """How intervals are made: resamples of posts, level, method, and whether folds are kept apart."""
+
+    resamples: int = 10_000
+    seed: int = 7
+    level: float = 0.95
+    method: Method = "percentile"
+    stratify: bool = False
+    block: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.resamples < 0 or self.resamples == 1:
+            raise InputError("The number of resamples must be 0 (no intervals) or at least 2; 10,000 is usual.")
+        if not 0 < self.level < 1:
+            raise InputError("The level of an interval must lie between 0 and 1, for example 0.95.")
+        if self.seed < 0:
+            raise InputError("The seed must not be negative.")
+        if self.method not in {"percentile", "bca"}:
+            raise InputError("The interval method must be percentile or bca.")
+
+    def plan(self, queries: Queries) -> ResamplingPlan:
+        """The draws over the posts of these queries."""
+        return ResamplingPlan(len(queries.post_ids), self.resamples, self.seed, self._strata(queries), self.block)
+
+    def _strata(self, queries: Queries) -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], ...] | None:
+        if not self.stratify:
+            return None
+        if queries.fold is None:
+            raise InputError("Stratified resampling needs a fold column.")
+        fold = np.zeros(len(queries.post_ids), np.int64)
+        fold[queries.post] = queries.fold.codes
+        parts = [np.flatnonzero(fold == code) for code in range(len(queries.fold.labels))]
+        return tuple(part for part in parts if len(part))
+
+
+Intervals = Mapping[tuple[Definition, tuple[str, ...]], Sequence[Interval]]
+
+
+def intervals(
+    computation: Computation,
+    wants: Sequence[tuple[Definition, Grouping]],
+    resampling: Resampling,
+    plan: ResamplingPlan,
+    progress: Progress | None = None,
+) -> Intervals:
+    """An interval for every number of every wanted pair, all from one resampling plan."""
+    queries = computation.queries
+    found: dict[tuple[Definition, tuple[str, ...]], Sequence[Interval]] = {}
+    for replicated in replicate(queries, wants, plan, progress):
+        cell = computation.cell(replicated.definition, replicated.grouping)
+        limits = _limits(queries, replicated, cell, resampling)
+        made = [_interval(replicated.definition, cell, limits, i, resampling) for i in range(len(replicated.grouping))]
+        found[replicated.definition, replicated.grouping.columns] = made
+    return found
+
+
+def _limits(queries: Queries, replicated: Replicated, cell: Cell, resampling: Resampling) -> Limits:
+    if resampling.method == "percentile":
+        return percentile_limits(replicated.values, resampling.level)
+    key = (replicated.definition, replicated.grouping.columns)
+    batch = Batch(queries, [(replicated.definition, replicated.grouping)])
+    jackknife = batch.run(leave_one_out(len(queries.post_ids)))[key]
+    return bca_limits(replicated.values, cell.outcome.values, jackknife, resampling.level)
+
+
+def _interval(definition: Definition, cell: Cell, limits: Limits, index: int, resampling: Resampling) -> Interval:
+    left_out = int(limits.left_out[index])
+    if cell.outcome.flaws[index] > 0:
+        return Interval(None, None, left_out, "the value is a convention, not a measurement")
+    low, high = float(limits.low[index]), float(limits.high[index])
+    if np.isnan(low) or np.isnan(high):
+        return Interval(None, None, left_out, "undefined in every resample")
+    if spread_out(low, high):
+        return Interval((low, high), resampling.method, left_out)
+    value, kind = float(cell.outcome.values[index]), definition.kind
+    if isinstance(kind, Additive) and kind.proportion and value in {0.0, 1.0}:
+        n = int(cell.clusters[index])
+        exact = clopper_pearson(n if value == 1.0 else 0, n, resampling.level)
+        return Interval(exact, "clopper-pearson", left_out, f"{SAME}, so the limits are exact binomial over {n} posts")
+    return Interval(None, None, left_out, SAME)
+
+
+def spread_out(low: float, high: float) -> bool:
+    """Whether two limits differ by more than rounding."""
+    return high - low > 1e-12 * max(1.0, abs(low), abs(high))
+
+
+def small_sample_warnings(clusters: int, positives: int) -> tuple[str, ...]:
+    """What to say about a number that rests on few posts or few positives."""
+    few: list[str] = []
+    if clusters < FEW_CLUSTERS:
+        few.append(f"rests on {counted(clusters, 'post')} (fewer than {FEW_CLUSTERS}): read the interval with care")
+    if positives < FEW_POSITIVES:
+        few.append(f"rests on {counted(positives, 'query', 'queries')} with evidence (fewer than {FEW_POSITIVES})")
+    return tuple(few)
+
+
+def left_out_warning(left_out: int, resamples: int) -> Iterable[str]:
+    """A word where more than one replicate in twenty was undefined."""
+    if left_out > resamples / 20:
+        yield f"undefined in {left_out:,} of {resamples:,} resamples, which are left out of the interval"

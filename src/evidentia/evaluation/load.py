@@ -1,0 +1,37 @@
+"""A result folder as a run again: everything in it can be recomputed from its own files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evidentia.errors import InputError
+from evidentia.evaluation.files import MANIFEST_SCHEMA, manifest_of
+from evidentia.tables import Run, read_run
+
+
+@dataclass(frozen=True)
+class LoadedResult:
+    """The run that a result folder was made from, and how it was evaluated."""
+
+    name: str
+    run: Run
+    profile: str
+    options: Mapping[str, Any]
+
+
+def load_result(folder: Path) -> LoadedResult:
+    """Read a folder that `evidentia evaluate` wrote. TUNE rows are not read back, so thresholds are not tuned again."""
+    manifest = manifest_of(folder)
+    if manifest.get("schema") != MANIFEST_SCHEMA:
+        raise InputError(f"{folder.name} is not a result folder of `evidentia evaluate`.")
+    candidates = folder / "candidates.parquet"
+    options = manifest.get("options") or {}
+    run = read_run(
+        folder / "per_query.csv",
+        candidates=candidates if candidates.is_file() else None,
+        by=tuple(options.get("by", ())),
+    )
+    return LoadedResult(folder.resolve().name, run, str(manifest.get("profile", "contract")), options)

@@ -1,0 +1,169 @@
+"""Replicate values of every definition: one matrix product for all that adds up, one weighted pass for every sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evidentia.evaluation.cluster_sums import ClusterSums, defined
+from evidentia.evaluation.compute import macro_parts
+from evidentia.evaluation.groups import Grouping
+from evidentia.measures.core import Additive, Args, Fit, Macro, Sweep
+from evidentia.measures.registry import Definition
+from evidentia.stats.exact import in_order
+from evidentia.stats.resampling import Plan
+from evidentia.stats.segments import Segments, segments
+from evidentia.stats.threads import in_threads
+from evidentia.tables.queries import Floats, Queries
+
+CELLS = 1 << 26  # replicate values held at once: 512 MB
+Want = tuple[Definition, Grouping]
+Key = tuple[Definition, tuple[str, ...]]
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Replicated:
+    """A definition's replicate values in every group (groups x replicates); NaN where it is undefined."""
+
+    definition: Definition
+    grouping: Grouping
+    values: Floats
+
+
+def replicate(
+    queries: Queries, wants: Sequence[Want], plan: Plan, progress: Progress | None = None
+) -> Iterator[Replicated]:
+    """The replicate values of each wanted pair, in batches of definitions that bound memory."""
+    batches = _batches(wants, plan.resamples)
+    for done, batch in enumerate(batches):
+        report = None if progress is None else _part(progress, done, len(batches))
+        values = Batch(queries, batch).run(plan, report)
+        for definition, grouping in batch:
+            yield Replicated(definition, grouping, values.pop((definition, grouping.columns)))
+
+
+def _part(progress: Progress, done: int, of: int) -> Progress:
+    return lambda step, steps: progress(done * steps + step, of * steps)
+
+
+def _batches(wants: Sequence[Want], resamples: int) -> list[list[Want]]:
+    """Cut the wants between definitions, sweeps first, so that what definitions share is mostly in one batch."""
+    by_definition: dict[Definition, list[Want]] = {}
+    for want in sorted(wants, key=lambda want: not isinstance(want[0].kind, Sweep | Macro)):
+        by_definition.setdefault(want[0], []).append(want)
+    batches: list[list[Want]] = []
+    room = 0
+    for mine in by_definition.values():
+        cells = resamples * sum(len(grouping) for _, grouping in mine)
+        if not batches or cells > room:
+            batches.append([])
+            room = CELLS
+        batches[-1] += mine
+        room -= cells
+    return batches
+
+
+class Batch:
+    """Some definitions with their groupings, prepared once and then run over every block of replicates."""
+
+    def __init__(self, queries: Queries, wants: Sequence[Want]) -> None:
+        self.wants = wants
+        macros = [(d, g) for d, g in wants if isinstance(d.kind, Macro)]
+        self.macros = [_Macro(queries, definition, grouping) for definition, grouping in macros]
+        bases = [(macro.base, macro.crossed) for macro in self.macros]
+        plain = {(d, g.columns): (d, g) for d, g in [*wants, *bases] if not isinstance(d.kind, Macro)}.values()
+        self.sums = ClusterSums(queries, [want for want in plain if isinstance(want[0].kind, Additive | Fit)])
+        self.sweeps = _Sweeps(queries, [want for want in plain if isinstance(want[0].kind, Sweep)])
+
+    def run(self, plan: Plan, progress: Progress | None = None) -> dict[Key, Floats]:
+        """The values of every want: groups x replicates."""
+        values = {(d, g.columns): np.empty((len(g), plan.resamples)) for d, g in self.wants}
+
+        def work(rows: slice, weights: Floats) -> int:
+            found = self.block(weights)
+            for key, block in values.items():
+                block[:, rows] = found[key]
+            return int(rows.stop - rows.start)
+
+        done = 0
+        for count in in_threads(work, plan.blocks()):
+            done += count
+            if progress is not None:
+                progress(done, plan.resamples)
+        return values
+
+    def block(self, weights: Floats) -> dict[Key, Floats]:
+        """Values for some replicates (weights is clusters x replicates)."""
+        found = self.sums.values(weights) | self.sweeps.values(weights)
+        return found | {macro.key: macro.values(found, weights) for macro in self.macros}
+
+
+class _Sweeps:
+    """Sweeps; definitions over the same units and groups share their steps and counts."""
+
+    def __init__(self, queries: Queries, wants: Sequence[Want]) -> None:
+        self.members: dict[tuple[object, ...], list[Key]] = {}
+        self.prepared: dict[tuple[object, ...], list[Segments]] = {}
+        for definition, grouping in wants:
+            kind, args = definition.kind, definition.args
+            assert isinstance(kind, Sweep)
+            key = (kind.units, *(args.get(use) for use in kind.uses), grouping.columns)
+            self.members.setdefault(key, []).append((definition, grouping.columns))
+            if key not in self.prepared:
+                self.prepared[key] = _segments_of(queries, grouping, kind, args)
+
+    def values(self, weights: Floats) -> dict[Key, Floats]:
+        found: dict[Key, list[Floats]] = {key: [] for members in self.members.values() for key in members}
+        for key, groups in self.prepared.items():
+            for part in groups:
+                counts = part.counts(weights)
+                for member in self.members[key]:
+                    definition = member[0]
+                    assert isinstance(definition.kind, Sweep)
+                    found[member].append(defined(definition.kind.finish(counts, definition.args)))
+        return {member: np.stack(values) for member, values in found.items()}
+
+
+def _segments_of(queries: Queries, grouping: Grouping, kind: Sweep, args: Args) -> list[Segments]:
+    units = kind.units(queries, args)
+    cluster, n = queries.post[units.rows], len(queries.post_ids)
+    if grouping.codes is None:
+        return [segments(units.scores, units.labels, cluster, n)]
+    codes = grouping.codes[units.rows]
+    parts = [np.flatnonzero(codes == code) for code in range(len(grouping))]
+    return [segments(units.scores[p], units.labels[p], cluster[p], n) for p in parts]
+
+
+class _Macro:
+    """A mean over criteria, replicate by replicate, leaving out the criteria where a replicate is undefined."""
+
+    def __init__(self, queries: Queries, definition: Definition, grouping: Grouping) -> None:
+        kind = definition.kind
+        assert isinstance(kind, Macro)
+        self.base, criteria = macro_parts(queries, definition, kind)
+        self.key = (definition, grouping.columns)
+        self.crossed = grouping.crossed(criteria)
+        self.shape = (len(grouping), len(criteria))
+        self.positives = _positives(queries, self.crossed) if kind.weighted else None
+
+    def values(self, found: dict[Key, Floats], weights: Floats) -> Floats:
+        values = found[self.base, self.crossed.columns].reshape(*self.shape, -1)
+        there = ~np.isnan(values)
+        shares = there.astype(float)
+        if self.positives is not None:
+            shares = shares * (self.positives @ weights).reshape(values.shape)
+        total = in_order(shares, 1)
+        top = in_order(np.where(there, values, 0.0) * shares, 1)
+        means: Floats = np.divide(top, total, out=np.full(total.shape, np.nan), where=total > 0)
+        return means
+
+
+def _positives(queries: Queries, grouping: Grouping) -> Floats:
+    """Queries with evidence per group and cluster."""
+    assert grouping.codes is not None
+    counts = np.zeros((len(grouping), len(queries.post_ids)))
+    np.add.at(counts, (grouping.codes, queries.post), queries.label.astype(float))
+    return counts

@@ -1,0 +1,81 @@
+"""The result of comparing systems on the same queries and the same resamples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    import polars as pl
+
+COMPARISON_SCHEMA = "evidentia.comparison/1"
+Verdict = Literal["win", "loss", "differs", "tie", "undefined"]
+
+
+@dataclass(frozen=True)
+class Delta:
+    """One measure's difference between a system and the baseline, with its interval and both p values.
+
+    ``verdict`` speaks of the system: it wins where it is better than the baseline and the corrected p is small enough.
+    """
+
+    name: str
+    definition: str
+    baseline: str
+    system: str
+    baseline_value: float
+    system_value: float
+    delta: float | None
+    direction: str
+    n: int
+    n_clusters: int
+    ci: tuple[float, float] | None = None
+    replicates_left_out: int = 0
+    p: float | None = None
+    p_holm: float | None = None
+    verdict: Verdict = "tie"
+    family: str = "measures"
+    warnings: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain content for JSON."""
+        return asdict(self) | {"ci": None if self.ci is None else list(self.ci), "warnings": list(self.warnings)}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Every delta of every system against the first one, on one resampling plan."""
+
+    profile: str
+    systems: tuple[str, ...]
+    seed: int
+    resamples: int
+    alpha: float
+    queries: int
+    posts: int
+    deltas: tuple[Delta, ...]
+    notes: tuple[str, ...] = ()
+    interval: Mapping[str, Any] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Delta:
+        found = [delta for delta in self.deltas if delta.name == name]
+        if not found:
+            raise KeyError(name)
+        return found[0]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The content of ``comparison.json``."""
+        content = {key: value for key, value in asdict(self).items() if key != "deltas"}
+        lists = {"systems": list(self.systems), "notes": list(self.notes), "interval": dict(self.interval)}
+        return {"schema": COMPARISON_SCHEMA} | content | lists | {"deltas": [delta.to_dict() for delta in self.deltas]}
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row per delta, as a polars frame."""
+        import polars as pl
+
+        rows = [delta.to_dict() for delta in self.deltas]
+        for row in rows:
+            row["ci_low"], row["ci_high"] = row.pop("ci") or (None, None)
+            row["warnings"] = "; ".join(row["warnings"])
+        return pl.DataFrame(rows, infer_schema_length=None)

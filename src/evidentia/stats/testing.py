@@ -1,0 +1,34 @@
+"""Paired bootstrap tests and the correction for many of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evidentia.tables.queries import Floats
+
+
+def bootstrap_p(differences: Floats) -> Floats:
+    """Two-sided p of every row of replicate differences: twice the smaller share beyond zero; NaN is left out.
+
+    Both counts have one added, so that p is never 0 and the smallest is 2 / (replicates + 1).
+
+    >>> bootstrap_p(np.array([[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]]))
+    array([0.5, 1. ])
+    """
+    used = np.sum(~np.isnan(differences), axis=1)
+    below, above = np.nansum(differences <= 0, axis=1), np.nansum(differences >= 0, axis=1)
+    p: Floats = np.minimum(1.0, 2 * (1 + np.minimum(below, above)) / (used + 1))
+    return np.where(used > 0, p, np.nan)
+
+
+def holm(p: Floats) -> Floats:
+    """Holm's step-down correction over one family of tests.
+
+    >>> holm(np.array([0.01, 0.04, 0.03]))
+    array([0.03, 0.06, 0.06])
+    """
+    order = np.argsort(p)
+    steps = p[order] * np.arange(len(p), 0, -1)
+    adjusted = np.empty(len(p))
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(steps))
+    return adjusted

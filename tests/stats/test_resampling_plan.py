@@ -1,0 +1,69 @@
+"""The plan draws as CONTRACT section 4 says, and any part of it can be had alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.random import Generator, Philox
+
+from evidentia.stats import resampling
+from evidentia.stats.resampling import FixedWeights, ResamplingPlan, leave_one_out
+
+PINNED = [1, 8, 9, 2, 3, 4, 6, 4, 4, 0]
+
+
+def test_every_replicate_has_a_stream_of_its_own() -> None:
+    drawn = ResamplingPlan(20, 5, 7).multiplicities(0, 5)
+    for replicate in range(5):
+        picks = Generator(Philox(key=[7, replicate])).integers(20, size=20)
+        assert drawn[replicate].tolist() == np.bincount(picks, minlength=20).tolist()
+
+
+def test_draws_are_pinned() -> None:
+    """The very numbers, so that neither a release of numpy nor a change here can move every interval unseen."""
+    assert Generator(Philox(key=[7, 0])).integers(10, size=10).tolist() == PINNED
+    expected = np.bincount(PINNED, minlength=10)
+    assert ResamplingPlan(10, 2, 7).multiplicities(0, 1)[0].tolist() == expected.tolist()
+
+
+def test_every_replicate_draws_as_many_clusters_as_there_are() -> None:
+    drawn = ResamplingPlan(31, 40, 3).multiplicities(0, 40)
+    assert set(drawn.sum(axis=1).tolist()) == {31}
+    assert 0.5 < (drawn > 0).mean() < 0.75  # 1 - 1/e of the clusters are in a replicate
+
+
+@pytest.mark.parametrize("block", [None, 1, 7, 40, 512])
+def test_blocks_cover_every_replicate_once(block: int | None) -> None:
+    plan = ResamplingPlan(13, 40, 7, block=block)
+    parts = list(plan.blocks())
+    assert [i for rows, _ in parts for i in range(rows.start, rows.stop)] == list(range(40))
+    assert np.array_equal(np.concatenate([w for _, w in parts], axis=1).T, plan.multiplicities(0, 40))
+
+
+def test_a_plan_too_large_to_keep_is_drawn_again_and_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = ResamplingPlan(13, 40, 7).multiplicities(20, 30)
+    monkeypatch.setattr(resampling, "CACHED", 0)
+    assert np.array_equal(ResamplingPlan(13, 40, 7).multiplicities(20, 30), kept)
+
+
+@pytest.mark.parametrize("clusters", [1, 1_477, 100_000, 5_000_000])
+def test_memory_in_work_is_bounded_whatever_the_number_of_clusters(clusters: int) -> None:
+    assert resampling.block_size(clusters) * clusters <= max(resampling.BLOCK_CELLS, 8 * clusters)
+
+
+def test_strata_are_drawn_one_after_another_from_one_stream() -> None:
+    strata = (np.array([0, 2, 4]), np.array([1, 3]))
+    drawn = ResamplingPlan(5, 6, 7, strata=strata).multiplicities(0, 6)
+    for replicate in range(6):
+        generator = Generator(Philox(key=[7, replicate]))
+        picks = np.concatenate([strata[0][generator.integers(3, size=3)], strata[1][generator.integers(2, size=2)]])
+        assert drawn[replicate].tolist() == np.bincount(picks, minlength=5).tolist()
+
+
+def test_leaving_one_out() -> None:
+    plan = leave_one_out(3)
+    assert plan.resamples == 3
+    ((rows, weights),) = plan.blocks()
+    assert (rows.start, rows.stop) == (0, 3)
+    assert weights.tolist() == [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
+    assert isinstance(plan, FixedWeights)
