@@ -146,6 +146,14 @@ def test_a_collapsed_proportion_gets_exact_limits_over_the_posts_that_count(
     assert f"interval: {SAME}, so the limits are exact binomial over {contributing} posts" in found.warnings
 
 
+def test_a_hit_rate_is_a_proportion_too() -> None:
+    found = evaluated(full(12, 2, 1.0), "HitRate@5", "Recall@5").measures
+    exact = stats.binomtest(12, 12).proportion_ci(method="exact")
+    assert found["HitRate@5"].value == 1.0
+    assert found["HitRate@5"].ci == pytest.approx((exact.low, exact.high), abs=1e-12)
+    assert (found["Recall@5"].value, found["Recall@5"].ci) == (1.0, None), "a mean of shares is not a count of successes"
+
+
 def test_queries_of_one_post_are_one_trial() -> None:
     """20 positives from 4 posts, all found: the limit is that of 4 of 4, not of 20 of 20."""
     run = detections([(f"p{i % 4}", 1, 0.9) for i in range(20)] + [(f"n{i}", 0, 0.1) for i in range(20)])

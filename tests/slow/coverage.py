@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from evidentia.evaluation.compute import compute
 from evidentia.evaluation.groups import OVERALL
 from evidentia.evaluation.replicates import Batch
 from evidentia.measures import PROFILES, resolve
 from evidentia.stats.intervals import percentile_limits
-from evidentia.stats.resampling import FixedWeights, ResamplingPlan
+from evidentia.stats.resampling import ResamplingPlan
 from evidentia.tables.queries import Floats, Queries
 
 NAMES = ("AUROC", "Brier", "Precision(t=0.5)")  # a sweep, a mean and a ratio
@@ -57,7 +58,7 @@ def each_query_alone(queries: Queries) -> Queries:
     return replace(queries, post=np.arange(len(queries)), post_ids=tuple(map(str, range(len(queries)))))
 
 
-def values(queries: Queries, plan: ResamplingPlan | FixedWeights) -> dict[str, Floats]:
+def values(queries: Queries, plan: ResamplingPlan) -> dict[str, Floats]:
     """Replicate values of every measure."""
     found = Batch(queries, [(definition, OVERALL) for definition in DEFINITIONS.values()]).run(plan)
     return {name: found[definition, ()] for name, definition in DEFINITIONS.items()}
@@ -66,8 +67,12 @@ def values(queries: Queries, plan: ResamplingPlan | FixedWeights) -> dict[str, F
 def truth(posts: int, seed: int, parts: int = 20) -> dict[str, float]:
     """The values of very many posts: the mean over large parts, which is off by next to nothing."""
     random = np.random.default_rng(seed)
-    each = [values(simulated(posts // parts, random), FixedWeights(np.ones((posts // parts, 1)))) for _ in range(parts)]
-    return {name: float(np.mean([part[name][0, 0] for part in each])) for name in NAMES}
+    wants = [(definition, OVERALL) for definition in DEFINITIONS.values()]
+    each = [compute(simulated(posts // parts, random), wants) for _ in range(parts)]
+    return {
+        name: float(np.mean([part.cell(definition, OVERALL).outcome.values[0] for part in each]))
+        for name, definition in DEFINITIONS.items()
+    }
 
 
 def covered(

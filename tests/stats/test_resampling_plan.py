@@ -7,7 +7,7 @@ import pytest
 from numpy.random import Generator, Philox
 
 from evidentia.stats import resampling
-from evidentia.stats.resampling import FixedWeights, ResamplingPlan, leave_one_out
+from evidentia.stats.resampling import LeaveOneOut, ResamplingPlan
 
 PINNED = [1, 8, 9, 2, 3, 4, 6, 4, 4, 0]
 
@@ -61,9 +61,19 @@ def test_strata_are_drawn_one_after_another_from_one_stream() -> None:
 
 
 def test_leaving_one_out() -> None:
-    plan = leave_one_out(3)
+    plan = LeaveOneOut(3)
     assert plan.resamples == 3
     ((rows, weights),) = plan.blocks()
     assert (rows.start, rows.stop) == (0, 3)
     assert weights.tolist() == [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
-    assert isinstance(plan, FixedWeights)
+
+
+def test_leaving_one_out_of_many_comes_in_blocks_that_bound_memory() -> None:
+    plan, seen = LeaveOneOut(5000), 0
+    for rows, weights in plan.blocks():
+        assert weights.shape == (5000, rows.stop - rows.start)
+        assert weights.size <= 2**21
+        for column, left_out in zip(weights.T, range(rows.start, rows.stop), strict=True):
+            assert np.flatnonzero(column == 0).tolist() == [left_out]
+            seen += 1
+    assert seen == 5000

@@ -7,8 +7,10 @@ reason the sums of a grouping may be had by adding up those of a finer one, and 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evidentia.evaluation.groups import OVERALL, Grouping
 from evidentia.measures.core import Additive, Args, Fit, Outcome, Statistic
@@ -50,17 +52,19 @@ class ClusterSums:
 
     def values(self, weights: Floats) -> dict[Key, Floats]:
         """Every definition's values: groups x replicates (weights is clusters x replicates)."""
-        totals = {columns: table.totals(weights) for columns, table in self.tables.items()}
+        products = {columns: table.products(weights) for columns, table in self.tables.items()}
         summed: dict[tuple[Columns, Columns], Floats] = {}
+        gathered: dict[tuple[object, ...], Floats] = {}
         found: dict[Key, Floats] = {}
         for definition, grouping in self.wants:
-            statistic = _key(definition, grouping.columns)
-            home = self.home[statistic, grouping.columns]
+            statistic = (_key(definition, grouping.columns), grouping.columns)
+            table = self.tables[home := self.home[statistic]]
             pair = (home, grouping.columns)
             if pair not in summed:
-                summed[pair] = self.tables[home].coarsened(totals[home], grouping)
-            sums = summed[pair][self.tables[home].rows[statistic]].transpose(1, 2, 0)
-            found[definition, grouping.columns] = self._finish(definition, grouping, sums)
+                summed[pair] = table.coarsened(products[home], grouping)
+            if statistic not in gathered:
+                gathered[statistic] = table.gathered(summed[pair], statistic[0])
+            found[definition, grouping.columns] = self._finish(definition, grouping, gathered[statistic])
         return found
 
     def _finish(self, definition: Definition, grouping: Grouping, sums: Floats) -> Floats:
@@ -106,7 +110,7 @@ class _Table:
 
     def __init__(self, queries: Queries, grouping: Grouping) -> None:
         self.grouping, self.clusters = grouping, len(queries.post_ids)
-        self.rows: dict[tuple[object, ...], slice] = {}
+        self.rows: dict[object, slice] = {}
         self.height = 0
         self._coarse: list[Floats] = []
         self._fine: list[Floats] = []
@@ -138,47 +142,64 @@ class _Table:
         """Lay the sums out for products: one matrix per outer group, with only the clusters of that group."""
         matrix = np.concatenate([*self._coarse, *self._fine])
         seen: dict[bytes, int] = {}
-        self._copy_of = np.array([seen.setdefault(row.tobytes(), len(seen)) for row in matrix], np.int64)
-        first = np.unique(self._copy_of, return_index=True)[1]
-        flat = matrix[first].reshape(
-            -1, self.clusters
-        )  # many statistics count the same population: one product for all
-        self.parts = [np.ascontiguousarray(flat[:, members]) for members in self.outer]
+        copy_of = np.array([seen.setdefault(row.tobytes(), len(seen)) for row in matrix], np.int64)
+        distinct = matrix[np.unique(copy_of, return_index=True)[1]]  # many statistics count the same population
+        whole = self._whole(distinct)
+        place = np.empty(len(distinct), np.int64)
+        place[np.concatenate([np.flatnonzero(whole), np.flatnonzero(~whole)])] = np.arange(len(distinct))
+        self._place = place[copy_of]
+        self._fine_of = dict(zip(self._with_fine, self._place[self.height :], strict=True))
+        self._parts = [
+            (_flat(distinct[whole], of, np.float32), _flat(distinct[~whole], of, np.float64)) for of in self.outer
+        ]
         self._coarse, self._fine = [], []
 
-    def totals(self, weights: Floats) -> tuple[Floats, Floats]:
-        """Coarse sums of all columns, and fine sums of those that have them: columns x groups x replicates.
+    def _whole(self, rows: Floats) -> Bools:
+        """Which rows are whole numbers so small that float32 adds them up without rounding; a replicate's weights sum to n."""
+        largest = np.abs(rows).max(axis=(1, 2), initial=0.0)
+        fits: Bools = (largest * self.clusters < 2**24) & (rows == np.rint(rows)).all(axis=(1, 2))
+        return fits
 
-        They are added only when no more groups are to be added up, since that addition rounds.
-        """
-        coarse, fine = [], []
-        for members, part in zip(self.outer, self.parts, strict=True):
+    def products(self, weights: Floats) -> Floats:
+        """The sums of every distinct column, coarse and fine apart: outer groups x columns x inner groups x replicates."""
+        heights = [len(part) for part in self._parts[0]]
+        made = np.empty((len(self.outer), sum(heights), weights.shape[1]))
+        for members, (whole, rest), out in zip(self.outer, self._parts, made, strict=True):
             mine = weights if len(members) == len(weights) else weights[members]
-            product = (part @ mine).reshape(-1, self.inner, weights.shape[1])
-            coarse.append(product[self._copy_of[: self.height]])
-            fine.append(product[self._copy_of[self.height :]])
-        return _joined(coarse), _joined(fine)
+            out[: heights[0]] = whole @ mine.astype(np.float32)
+            np.matmul(rest, mine, out=out[heights[0] :])
+        return made.reshape(len(self.outer), made.shape[1] // self.inner, self.inner, weights.shape[1])
 
-    def coarsened(self, totals: tuple[Floats, Floats], wanted: Grouping) -> Floats:
-        """The sums of a grouping that is as fine or coarser: what its columns do not name is added up."""
-        coarse, fine = (self._added_up(part, wanted) for part in totals)
-        coarse[self._with_fine] += fine
-        return coarse
+    def coarsened(self, products: Floats, wanted: Grouping) -> Floats:
+        """The sums of a grouping that is as fine or coarser (columns x groups x replicates): the rest is added up.
 
-    def _added_up(self, part: Floats, wanted: Grouping) -> Floats:
-        if wanted.columns == self.grouping.columns:
-            return part.copy()
+        Coarse and fine parts stay apart: adding them rounds, and is done when no more groups are to be added up.
+        """
+        columns, replicates = products.shape[1], products.shape[-1]
         sizes = [
             len(dict.fromkeys(group[i] for group in self.grouping.groups)) for i in range(len(self.grouping.columns))
         ]
-        shaped = part.reshape(len(part), *sizes, part.shape[-1])
+        shaped = np.moveaxis(products, 1, 0)
+        if len(self.outer) == 1:
+            shaped = shaped[:, 0]
         dropped = tuple(1 + i for i, column in enumerate(self.grouping.columns) if column not in wanted.columns)
-        sums: Floats = shaped.sum(axis=dropped)
-        return sums.reshape(len(part), len(wanted), part.shape[-1])
+        if dropped:
+            shaped = shaped.reshape(columns, *sizes, replicates).sum(axis=dropped)
+        return shaped.reshape(columns, len(wanted), replicates)
+
+    def gathered(self, summed: Floats, statistic: object) -> Floats:
+        """A statistic's sums: groups x replicates x columns."""
+        rows = self.rows[statistic]
+        sums = summed[self._place[rows]]
+        for column in range(rows.start, rows.stop):
+            if column in self._fine_of:
+                sums[column - rows.start] += summed[self._fine_of[column]]
+        return sums.transpose(1, 2, 0)
 
 
-def _joined(blocks: list[Floats]) -> Floats:
-    return blocks[0] if len(blocks) == 1 else np.concatenate(blocks, axis=1)
+def _flat(rows: Floats, members: Ints, kind: type) -> NDArray[Any]:
+    """Rows of columns x inner groups, over some of the clusters."""
+    return np.ascontiguousarray(rows[:, :, members].reshape(rows.shape[0] * rows.shape[1], len(members)), kind)
 
 
 def _finest(

@@ -51,9 +51,16 @@ class Computation:
     rows: dict[tuple[object, ...], PerQuery] = field(default_factory=dict)
     _sweeps: dict[tuple[object, ...], tuple[Counts, ...]] = field(default_factory=dict)
     _sizes: dict[tuple[object, ...], tuple[Ints, Ints]] = field(default_factory=dict)
+    _cells: dict[tuple[Definition, tuple[str, ...]], Cell] = field(default_factory=dict)
 
     def cell(self, definition: Definition, grouping: Grouping) -> Cell:
         """The values of one definition; its sums must have been prepared by ``compute``."""
+        key = (definition, grouping.columns)
+        if key not in self._cells:
+            self._cells[key] = self._cell(definition, grouping)
+        return self._cells[key]
+
+    def _cell(self, definition: Definition, grouping: Grouping) -> Cell:
         kind = definition.kind
         if isinstance(kind, Macro):
             return self._macro(definition, kind, grouping)
@@ -102,7 +109,7 @@ class Computation:
         return Outcome(values, np.array([int(o.flaws) for o in outcomes], np.int8)), details
 
     def _counts(self, kind: Sweep, args: Args, grouping: Grouping) -> tuple[Counts, ...]:
-        key = (kind.units, *(args.get(use) for use in kind.uses), grouping.columns)
+        key = (*kind.key(args), grouping.columns)
         if key not in self._sweeps:
             units = kind.units(self.queries, args)
             weights = None if self.weights is None else self.weights[self.queries.post[units.rows]]

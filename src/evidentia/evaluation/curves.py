@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,11 +12,11 @@ from evidentia.results import Curve, Estimate
 from evidentia.stats.bands import precision_on_grid, tpr_on_grid
 from evidentia.stats.intervals import clopper_pearson, percentile_limits
 from evidentia.stats.resampling import ResamplingPlan
-from evidentia.stats.segments import Segments, segments
-from evidentia.stats.sweeps import Counts
+from evidentia.stats.sweeps import Counts, sweep_counts
 from evidentia.stats.threads import in_threads
 from evidentia.tables.queries import Floats, Queries
 
+Column = tuple[float | None, ...]
 GRID = np.arange(101) / 100
 
 
@@ -40,42 +40,52 @@ def curves(computation: Computation, ece: Estimate | None, level: float, plan: R
     """The curves that the run's scores allow; without resamples they have no bands."""
     made: list[Curve] = []
     if computation.queries.scores is not None:
-        made += [_swept(computation.queries, level, plan, shape) for shape in (ROC, PR)]
+        made += _swept(computation.queries, level, plan)
     if ece is not None and ece.degenerate is None:
         made.append(reliability_curve(ece, level))
     return tuple(made)
 
 
-def _swept(queries: Queries, level: float, plan: ResamplingPlan, shape: Shape) -> Curve:
+def _swept(queries: Queries, level: float, plan: ResamplingPlan) -> list[Curve]:
+    assert queries.scores is not None
+    whole = sweep_counts(queries.scores, queries.label, None, None, 1)[0]
+    bands = _bands(queries, level, plan) if plan.resamples else {}
+    fold = queries.fold
+    parts = sweep_counts(queries.scores, queries.label, None, fold.codes, len(fold.labels)) if fold is not None else ()
+    made = []
+    for shape in (ROC, PR):
+        columns = {shape.x: tuple(shape.grid.tolist()), shape.y: _point(whole, shape)} | bands.get(shape.name, {})
+        columns |= {
+            f"fold {label}": _point(part, shape) for label, part in zip(fold.labels if fold else (), parts, strict=True)
+        }
+        if shape is PR:
+            columns["prevalence"] = (float(queries.label.mean()),) * len(shape.grid)
+        made.append(Curve(shape.name, shape.title, columns))
+    return made
+
+
+def _bands(queries: Queries, level: float, plan: ResamplingPlan) -> dict[str, dict[str, Column]]:
+    """Pointwise limits of both curves, read off the same sweeps."""
+    from evidentia.stats.segments import segments
+
     assert queries.scores is not None
     whole = segments(queries.scores, queries.label, queries.post, len(queries.post_ids))
-    columns = {shape.x: tuple(shape.grid.tolist()), shape.y: _column(_point(queries, whole, shape))}
-    if plan.resamples:
-        replicates = np.empty((len(shape.grid), plan.resamples))
+    replicates = {shape.name: np.empty((len(shape.grid), plan.resamples)) for shape in (ROC, PR)}
 
-        def work(rows: slice, weights: Floats) -> None:
-            replicates[:, rows] = shape.read(whole.counts(weights), shape.grid).T
+    def work(rows: slice, weights: Floats) -> None:
+        counts = whole.counts(weights)
+        for shape in (ROC, PR):
+            replicates[shape.name][:, rows] = shape.read(counts, shape.grid).T
 
-        for _ in in_threads(work, plan.blocks()):
-            pass
-        limits = percentile_limits(replicates, level)
-        columns |= {"low": _column(limits.low), "high": _column(limits.high)}
-    if queries.fold is not None:
-        for code, label in enumerate(queries.fold.labels):
-            rows_of = np.flatnonzero(queries.fold.codes == code)
-            part = segments(
-                queries.scores[rows_of], queries.label[rows_of], queries.post[rows_of], len(queries.post_ids)
-            )
-            columns[f"fold {label}"] = _column(_point(queries, part, shape))
-    if shape is PR:
-        columns["prevalence"] = (float(queries.label.mean()),) * len(shape.grid)
-    return Curve(shape.name, shape.title, columns)
+    for _ in in_threads(work, plan.blocks()):
+        pass
+    limits = {name: percentile_limits(values, level) for name, values in replicates.items()}
+    return {name: {"low": _column(found.low), "high": _column(found.high)} for name, found in limits.items()}
 
 
-def _point(queries: Queries, part: Segments, shape: Shape) -> Floats:
-    counts = part.counts(np.ones((len(queries.post_ids), 1)))
-    values: Floats = shape.read(counts, shape.grid)[0]
-    return values
+def _point(counts: Counts, shape: Shape) -> Column:
+    one = replace(counts, tp=counts.tp[:, None], fp=counts.fp[:, None])
+    return _column(shape.read(one, shape.grid)[0])
 
 
 def reliability_curve(ece: Estimate, level: float) -> Curve:
@@ -92,5 +102,5 @@ def reliability_curve(ece: Estimate, level: float) -> Curve:
     return Curve("reliability", "Reliability", columns)
 
 
-def _column(values: Floats) -> tuple[float | None, ...]:
+def _column(values: Floats) -> Column:
     return tuple(None if np.isnan(value) else float(value) for value in values)

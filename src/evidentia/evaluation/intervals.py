@@ -11,11 +11,11 @@ import numpy as np
 from evidentia.errors import InputError, counted
 from evidentia.evaluation.compute import Cell, Computation
 from evidentia.evaluation.groups import Grouping
-from evidentia.evaluation.replicates import Batch, Progress, Replicated, replicate
+from evidentia.evaluation.replicates import Progress, Replicated, replicate
 from evidentia.measures.core import Additive
 from evidentia.measures.registry import Definition
 from evidentia.stats.intervals import Limits, bca_limits, clopper_pearson, percentile_limits
-from evidentia.stats.resampling import ResamplingPlan, leave_one_out
+from evidentia.stats.resampling import ResamplingPlan
 from evidentia.tables.queries import Queries
 
 Method = Literal["percentile", "bca"]
@@ -82,21 +82,18 @@ def intervals(
     """An interval for every number of every wanted pair, all from one resampling plan."""
     queries = computation.queries
     found: dict[tuple[Definition, tuple[str, ...]], Sequence[Interval]] = {}
-    for replicated in replicate(queries, wants, plan, progress):
+    for replicated in replicate(queries, wants, plan, progress, jackknife=resampling.method == "bca"):
         cell = computation.cell(replicated.definition, replicated.grouping)
-        limits = _limits(queries, replicated, cell, resampling)
+        limits = _limits(replicated, cell, resampling)
         made = [_interval(replicated.definition, cell, limits, i, resampling) for i in range(len(replicated.grouping))]
         found[replicated.definition, replicated.grouping.columns] = made
     return found
 
 
-def _limits(queries: Queries, replicated: Replicated, cell: Cell, resampling: Resampling) -> Limits:
-    if resampling.method == "percentile":
+def _limits(replicated: Replicated, cell: Cell, resampling: Resampling) -> Limits:
+    if replicated.jackknife is None:
         return percentile_limits(replicated.values, resampling.level)
-    key = (replicated.definition, replicated.grouping.columns)
-    batch = Batch(queries, [(replicated.definition, replicated.grouping)])
-    jackknife = batch.run(leave_one_out(len(queries.post_ids)))[key]
-    return bca_limits(replicated.values, cell.outcome.values, jackknife, resampling.level)
+    return bca_limits(replicated.values, cell.outcome.values, replicated.jackknife, resampling.level)
 
 
 def _interval(definition: Definition, cell: Cell, limits: Limits, index: int, resampling: Resampling) -> Interval:

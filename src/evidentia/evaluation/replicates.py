@@ -13,7 +13,7 @@ from evidentia.evaluation.groups import Grouping
 from evidentia.measures.core import Additive, Args, Fit, Macro, Sweep
 from evidentia.measures.registry import Definition
 from evidentia.stats.exact import in_order
-from evidentia.stats.resampling import Plan
+from evidentia.stats.resampling import LeaveOneOut, Plan
 from evidentia.stats.segments import Segments, segments
 from evidentia.stats.threads import in_threads
 from evidentia.tables.queries import Floats, Queries
@@ -31,18 +31,28 @@ class Replicated:
     definition: Definition
     grouping: Grouping
     values: Floats
+    jackknife: Floats | None = None  # groups x clusters: the values with each cluster left out, where asked for
 
 
 def replicate(
-    queries: Queries, wants: Sequence[Want], plan: Plan, progress: Progress | None = None
+    queries: Queries,
+    wants: Sequence[Want],
+    plan: Plan,
+    progress: Progress | None = None,
+    *,
+    jackknife: bool = False,
 ) -> Iterator[Replicated]:
     """The replicate values of each wanted pair, in batches of definitions that bound memory."""
-    batches = _batches(wants, plan.resamples)
-    for done, batch in enumerate(batches):
+    left_out = LeaveOneOut(len(queries.post_ids)) if jackknife else None
+    batches = _batches(wants, plan.resamples + (left_out.resamples if left_out else 0))
+    for done, wanted in enumerate(batches):
         report = None if progress is None else _part(progress, done, len(batches))
-        values = Batch(queries, batch).run(plan, report)
-        for definition, grouping in batch:
-            yield Replicated(definition, grouping, values.pop((definition, grouping.columns)))
+        batch = Batch(queries, wanted)
+        values = batch.run(plan, report)
+        without = batch.run(left_out) if left_out else {}
+        for definition, grouping in wanted:
+            key = (definition, grouping.columns)
+            yield Replicated(definition, grouping, values.pop(key), without.pop(key, None))
 
 
 def _part(progress: Progress, done: int, of: int) -> Progress:
@@ -110,7 +120,7 @@ class _Sweeps:
         for definition, grouping in wants:
             kind, args = definition.kind, definition.args
             assert isinstance(kind, Sweep)
-            key = (kind.units, *(args.get(use) for use in kind.uses), grouping.columns)
+            key = (*kind.key(args), grouping.columns)
             self.members.setdefault(key, []).append((definition, grouping.columns))
             if key not in self.prepared:
                 self.prepared[key] = _segments_of(queries, grouping, kind, args)

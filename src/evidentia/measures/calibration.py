@@ -285,17 +285,23 @@ def calibration_intercept(prob: Floats, label: Bools, weight: Floats) -> tuple[f
 
 
 def _root(offset: Floats, label: Bools, weight: Floats) -> float:
-    """The shift at which expected and observed positives agree; the difference falls with the shift, so halving finds it."""
-    low, high = -80.0, 80.0
-    while (middle := (low + high) / 2) not in {low, high}:
-        above = offset + middle > 0
-        small = 1 / (
-            1 + np.exp(np.minimum(np.abs(offset + middle), 700))
-        )  # of p and 1 - p the smaller, which keeps its digits
+    """The shift at which expected and observed positives agree: Newton steps, kept inside a bracket that always shrinks."""
+    low, high, shift = -80.0, 80.0, 0.0
+    for _ in range(200):
+        above = offset + shift > 0
+        small = 1 / (1 + np.exp(np.minimum(np.abs(offset + shift), 700)))  # the smaller of p and 1 - p keeps its digits
         whole = weight * (label.astype(float) - above)
-        parts = exact_total(np.column_stack([whole, weight * np.where(above, small, -small)]))
-        low, high = (middle, high) if parts[0] + parts[1] > 0 else (low, middle)
-    return middle
+        parts = exact_total(
+            np.column_stack([whole, weight * np.where(above, small, -small), weight * small * (1 - small)])
+        )
+        rest, curve = parts[0] + parts[1], parts[2]
+        low, high = (shift, high) if rest > 0 else (low, shift)
+        step = rest / curve if curve > 0 else np.inf
+        moved = shift + step if low <= shift + step <= high else (low + high) / 2
+        if abs(moved - shift) <= 2.0**-52 * max(1.0, abs(shift)):
+            break
+        shift = float(moved)
+    return shift
 
 
 def _separated(x: Floats, label: Bools) -> bool:

@@ -148,10 +148,13 @@ class Sweep:
 
     units: Callable[[Queries, Args], Ranked]
     finish: Callable[[Counts, Args], Outcome]
-    uses: tuple[str, ...] = ()
     details: Callable[[Counts, Args], dict[str, object]] | None = None
     fraction: Callable[[Counts, Args], tuple[Floats, Floats]] | None = None
     parts: tuple[str, str] = ("", "")
+
+    def key(self, args: Args) -> tuple[object, ...]:
+        """Sweeps that agree on this run over the same units, and so share their counts."""
+        return (self.units, args.get("level") or "query")
 
 
 @dataclass(frozen=True, eq=False)

@@ -84,7 +84,7 @@ class Family:
         return measure
 
     def mean(
-        self, base: str, *, bound: float | None = 1.0, **about: Unpack[About]
+        self, base: str, *, bound: float | None = 1.0, proportion: bool = False, **about: Unpack[About]
     ) -> Callable[[Callable[[Queries, Args], Floats]], Callable[[Queries, Args], Floats]]:
         """Define a measure as the mean of per-query values over its population."""
 
@@ -108,7 +108,9 @@ class Family:
                 bound=bound,
             )
             parts = ("sum of the per-query values", "queries")
-            kind = one_over_the_other(statistic, _first_over_second, parts=parts, per_query=per_query)
+            kind = one_over_the_other(
+                statistic, _first_over_second, parts=parts, per_query=per_query, proportion=proportion
+            )
             self.add(base, kind, **about)
             return per_query
 
@@ -159,7 +161,7 @@ class Family:
         def define(
             finish: Callable[[Counts, Args], Outcome],
         ) -> Callable[[Counts, Args], Outcome]:
-            kind = Sweep(units, finish, uses=("level",), details=details, fraction=fraction, parts=parts)
+            kind = Sweep(units, finish, details=details, fraction=fraction, parts=parts)
             self.add(base, kind, **about)
             return finish
 

@@ -75,6 +75,7 @@ def precision(queries: Queries, args: Args) -> Floats:
 
 @family.mean(
     "HitRate",
+    proportion=True,
     label="Hit rate at K",
     formula="1 if any gold sentence is in the top K, else 0",
     meaning="The share of queries where a reader of the top K sees at least one evidence sentence.",

@@ -61,23 +61,25 @@ class ResamplingPlan:
         return drawn
 
 
-@dataclass(frozen=True, eq=False)
-class FixedWeights:
-    """A plan with given multiplicities, such as each cluster left out once."""
+@dataclass(frozen=True)
+class LeaveOneOut:
+    """The jackknife as a plan: "replicate" i holds every cluster once but cluster i."""
 
-    weights: Floats  # clusters x replicates
+    clusters: int
 
     @property
     def resamples(self) -> int:
-        """How many weightings there are."""
-        return int(self.weights.shape[1])
+        """One for every cluster."""
+        return self.clusters
 
     def blocks(self) -> Iterator[tuple[slice, Floats]]:
-        """All of it, in blocks of bounded size."""
-        size = block_size(len(self.weights))
-        for start in range(0, self.resamples, size):
-            rows = slice(start, min(start + size, self.resamples))
-            yield rows, np.ascontiguousarray(self.weights[:, rows])
+        """The weights, made block by block."""
+        size = block_size(self.clusters)
+        for start in range(0, self.clusters, size):
+            rows = slice(start, min(start + size, self.clusters))
+            weights = np.ones((self.clusters, rows.stop - start))
+            weights[np.arange(start, rows.stop), np.arange(rows.stop - start)] = 0.0
+            yield rows, weights
 
 
 def block_size(clusters: int) -> int:
@@ -85,9 +87,4 @@ def block_size(clusters: int) -> int:
     return max(8, min(1024, BLOCK_CELLS // max(clusters, 1)))
 
 
-def leave_one_out(clusters: int) -> FixedWeights:
-    """Each cluster left out once: the jackknife."""
-    return FixedWeights(1.0 - np.eye(clusters))
-
-
-Plan = ResamplingPlan | FixedWeights
+Plan = ResamplingPlan | LeaveOneOut
