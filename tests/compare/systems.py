@@ -18,10 +18,12 @@ FEW = ("AUROC", "Brier", "nDCG@10", "SelectedK")
 POSTS, CRITERIA = 40, 3
 
 
-def system(difficulty: float = 0.5, *, numeric_ids: bool = False) -> pl.DataFrame:
+def system(difficulty: float = 0.5, *, numeric_ids: bool = False, splits: bool = False) -> pl.DataFrame:
     """A system on 40 posts and 3 criteria; the difficulty changes what it says and never the truth."""
     made = synthetic_run(
-        seed=7, posts=POSTS, criteria=CRITERIA, positives=40, difficulty=difficulty, ties=0.3, candidates=False
+        **{"seed": 7, "posts": POSTS, "criteria": CRITERIA, "positives": 40, "ties": 0.3, "candidates": False},
+        difficulty=difficulty,
+        splits=splits,
     )
     frame = made.per_query
     if numeric_ids:

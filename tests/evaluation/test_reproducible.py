@@ -63,11 +63,8 @@ def test_the_written_queries_give_the_same_numbers(files: Files, saved: Saved) -
 
 
 def test_the_written_queries_and_tune_rows_give_the_same_numbers(split_saved: Saved) -> None:
-    written = pl.read_csv(split_saved.folder / "per_query.csv", infer_schema=False)
-    tune = pl.read_parquet(split_saved.folder / "tune.parquet")
-    tune = tune.with_columns(pl.col(pl.List(pl.String)).list.join("|")).cast(pl.String)
-    both = pl.concat([written, tune], how="diagonal")
-    run = evidentia.read_run(both, candidates=split_saved.folder / "candidates.parquet", by=("subreddit",))
+    kept = {part: split_saved.folder / f"{part}.parquet" for part in ("tune", "candidates")}
+    run = evidentia.read_run(split_saved.folder / "per_query.csv", **kept, by=("subreddit",))
     again = point_estimates(run, by=("subreddit",), profile="e2e", dual=True)
     first, second = split_saved.evaluation.to_dict(), again.to_dict()
     assert second["measures"] == first["measures"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from evidentia.tables import read_run, validate_run
 
 from .conftest import Write, says, the_problem
@@ -112,3 +114,49 @@ def test_a_split_without_folds_is_one_fold(write: Write):
     header = "split,post_id,criterion_id,has_evidence"
     assert read_run(write(header, "EVAL,p1,A.1,1", "TUNE,p2,A.1,0")).queries.fold is None
     the_problem(write(header, "EVAL,p1,A.1,1", "TUNE,p1,A.2,0"), "TUNE_EVAL_OVERLAP")
+
+
+def apart(write: Write, *more: str) -> tuple[Path, Path]:
+    """The nested run without its TUNE rows, and the TUNE rows in a table of their own, which need no split there."""
+    tune = [row for row in (*NESTED, *more) if row.split(",")[1].upper() == "TUNE"]
+    without = [",".join(cell for i, cell in enumerate(row.split(",")) if i != 1) for row in (HEADER, *tune)]
+    return write(HEADER, *(row for row in NESTED if row not in tune)), write(*without, name="tune.csv")
+
+
+def test_tune_rows_in_a_table_of_their_own_are_tune_rows(write: Write):
+    whole = read_run(write(HEADER, *NESTED))
+    path, tune = apart(write)
+    run = read_run(path, tune=tune)
+    assert run.tune_frame.equals(whole.tune_frame.drop("split"))
+    assert run.tune.fold.codes.tolist() == whole.tune.fold.codes.tolist()
+    assert [(source.role, source.name, source.rows) for source in run.sources] == [
+        ("run", "run.csv", 4),
+        ("tune", "tune.csv", 3),
+    ]
+
+
+def test_tune_rows_in_a_table_of_their_own_obey_the_same_rules(write: Write):
+    path, tune = apart(write, "10,TUNE,p1,A.2,1,0.5,", "9,TUNE,p5,A.1,1,3,")
+    problems = {p.code: p.message for p in validate_run(path, tune=tune)}
+    assert set(problems) == {"TUNE_EVAL_OVERLAP", "PROB_RANGE"}
+    says(problems["TUNE_EVAL_OVERLAP"], "tune.csv", "1 row ", "line 5", "'p1'", "fold '10'")
+    says(problems["PROB_RANGE"], "tune.csv", "1 row ", "line 6")
+
+
+def test_a_text_in_place_of_a_label_is_found_in_the_tune_table_too(write: Write):
+    path, tune = apart(write, f"9,TUNE,{'x' * 201},A.1,1,0.5,")
+    (problem,) = validate_run(path, tune=tune)
+    says(problem.message, "tune.csv", "1 row ", "200 characters")
+
+
+def test_tune_rows_in_two_places_are_refused(write: Write):
+    _, tune = apart(write)
+    (problem,) = validate_run(write(HEADER, *NESTED), tune=tune)
+    assert problem.code == "TUNE_TWICE"
+    says(problem.message, "run.csv", "3 rows beside those of tune.csv", "line 3", "in one table")
+
+
+def test_a_tune_table_without_labels_says_what_it_lacks(write: Write):
+    path, _ = apart(write)
+    (problem,) = validate_run(path, tune=write("fold,post_id,criterion_id,prob", "9,p3,A.1,0.3", name="tune.csv"))
+    says(problem.message, "tune.csv: lacks gold_sent_uids or has_evidence", "4 columns")

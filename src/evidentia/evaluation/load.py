@@ -23,15 +23,20 @@ class LoadedResult:
 
 
 def load_result(folder: Path) -> LoadedResult:
-    """Read a folder that `evidentia evaluate` wrote. TUNE rows are not read back, so thresholds are not tuned again."""
+    """Read a folder that `evidentia evaluate` wrote, with its TUNE rows: thresholds are chosen on them again."""
     manifest = manifest_of(folder)
     if manifest.get("schema") != MANIFEST_SCHEMA:
         raise InputError(f"{folder.name} is not a result folder of `evidentia evaluate`.")
-    candidates = folder / "candidates.parquet"
     options = manifest.get("options") or {}
     run = read_run(
         folder / "per_query.csv",
-        candidates=candidates if candidates.is_file() else None,
+        candidates=_kept(folder, "candidates.parquet", manifest),
+        tune=_kept(folder, "tune.parquet", manifest),
         by=tuple(options.get("by", ())),
     )
     return LoadedResult(folder.resolve().name, run, str(manifest.get("profile", "contract")), options)
+
+
+def _kept(folder: Path, name: str, manifest: Mapping[str, Any]) -> Path | None:
+    """A file that not every result has; one that the manifest lists must be there to be read."""
+    return folder / name if name in manifest.get("files", {}) else None

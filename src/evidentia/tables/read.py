@@ -30,6 +30,7 @@ def read_run(
     source: object,
     *,
     candidates: object = None,
+    tune: object = None,
     mapping: Mapping[str, str] | None = None,
     candidates_mapping: Mapping[str, str] | None = None,
     delimiter: str = ",",
@@ -38,8 +39,9 @@ def read_run(
 ) -> Run:
     """Read and check a run: a CSV, TSV, Parquet or JSONL file (gzip too), or a polars, pandas or Arrow table.
 
-    ``mapping`` gives canonical name -> column in the file; ``by`` names further columns to slice by. All
-    problems that one pass can find are raised together in one InputError.
+    ``mapping`` gives canonical name -> column in the file; ``by`` names further columns to slice by. ``tune`` holds
+    the TUNE rows where they are in a table of their own. All problems that one pass can find are raised together in
+    one InputError.
 
     >>> run = read_run(pl.DataFrame({"post_id": [1], "criterion_id": ["A.1"], "gold_sent_uids": ["s1|s2"]}))
     >>> len(run), run.queries.n_gold.tolist()
@@ -48,11 +50,12 @@ def read_run(
     by = (by,) if isinstance(by, str) else tuple(by)
     reader = _Reader(delimiter)
     run, pool = reader.run(source, mapping, by), reader.candidates(candidates, candidates_mapping)
+    tuned_on = reader.tune(tune, mapping)
     read_card = reader.card(card)
     if run is None or reader.problems:
         raise InputError(*reader.problems)
-    inputs = _Inputs(run, pool, read_card, tuple(reader.sources))
-    problems = [*inputs.run.problems, *(inputs.pool.problems if inputs.pool else ())]
+    inputs = _Inputs(run, pool, tuned_on, read_card, tuple(reader.sources))
+    problems = [problem for given in inputs.tables for problem in given.problems]
     checked = _check(inputs, problems, by)
     if problems:
         raise InputError(*problems)
@@ -72,8 +75,14 @@ def validate_run(source: object, **options: Any) -> tuple[Problem, ...]:
 class _Inputs:
     run: Typed
     pool: Typed | None
+    tune: Typed | None
     card: DatasetCard | None
     sources: tuple[Source, ...]
+
+    @property
+    def tables(self) -> list[Typed]:
+        """The tables that were given."""
+        return [given for given in (self.run, self.pool, self.tune) if given is not None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +105,9 @@ class _Reader:
 
     def candidates(self, given: object, mapping: Mapping[str, str] | None) -> Typed | None:
         return None if given is None else self._table("candidates", given, CANDIDATES, mapping)
+
+    def tune(self, given: object, mapping: Mapping[str, str] | None) -> Typed | None:
+        return None if given is None else self._table("tune", given, PER_QUERY, mapping)
 
     def card(self, given: DatasetCard | str | Path | None) -> DatasetCard | None:
         try:
@@ -123,6 +135,7 @@ class _Reader:
 
 _REQUIRED = {
     "run": ("post_id", "criterion_id"),
+    "tune": ("post_id", "criterion_id"),
     "candidates": ("post_id", "criterion_id", "sent_uid", "score"),
 }
 
@@ -131,7 +144,7 @@ def _check(inputs: _Inputs, problems: list[Problem], by: Sequence[str]) -> _Chec
     """Collect the problems of all rows; what is returned may be used only if there are none."""
     table = inputs.run.table
     problems += label_problems(table, by)
-    split = split_rows(table, PER_QUERY)
+    split = _with_tune(split_rows(table, PER_QUERY), inputs.tune)
     problems += split.problems
     pool = None
     if inputs.pool is not None:
@@ -159,15 +172,30 @@ def _check(inputs: _Inputs, problems: list[Problem], by: Sequence[str]) -> _Chec
     return _Checked(replace(split, eval=parts[0], tune=parts[1], train=parts[2]), pool, uid)
 
 
+def _with_tune(split: Split, given: Typed | None) -> Split:
+    """Every row of the table that was given for it is a TUNE row; there may be no others."""
+    if given is None:
+        return split
+    table = replace(given.table, part="TUNE")
+    others = split.tune.problem(
+        "TUNE_TWICE",
+        np.arange(split.tune.frame.height),
+        f"beside those of {table.name}",
+        "Give all TUNE rows in one table.",
+    )
+    return replace(split, tune=table, problems=(*split.problems, *label_problems(table), *others))
+
+
 def _no_labels(inputs: _Inputs, split: Split, pool: Pool | None) -> list[Problem]:
-    if inputs.run.problems or (inputs.pool and inputs.pool.problems) or not split.eval.frame.height:
+    if any(given.problems for given in inputs.tables) or not split.eval.frame.height:
         return []  # the column may be there, and wrong
     name, columns = split.eval.name, inputs.run.columns
     problems = []
     if not any(split.eval.has(column) for column in ("gold_sent_uids", "has_evidence")):
         problems.append(missing_column(name, "gold_sent_uids or has_evidence (one of them is needed)", columns))
     elif split.tune.frame.height and not any(split.tune.has(c) for c in ("gold_sent_uids", "has_evidence")):
-        problems.append(missing_column(name, "gold_sent_uids or has_evidence for its TUNE rows", columns))
+        there = (inputs.tune or inputs.run).columns
+        problems.append(missing_column(split.tune.name, "gold_sent_uids or has_evidence for its TUNE rows", there))
     if (
         pool is not None
         and inputs.pool is not None
@@ -196,7 +224,7 @@ def _run(inputs: _Inputs, checked: _Checked, by: Sequence[str]) -> Run:
         sources=inputs.sources,
         card=inputs.card,
         left_out=MappingProxyType({reason: n for reason, n in left_out.items() if n}),
-        notes=(*inputs.run.notes, *split.notes, *(inputs.pool.notes if inputs.pool else ())),
+        notes=(*inputs.run.notes, *split.notes, *(note for given in inputs.tables[1:] for note in given.notes)),
     )
 
 
