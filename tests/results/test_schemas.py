@@ -72,6 +72,19 @@ def test_a_result_of_a_data_frame_is_described_and_has_no_hash_of_a_file(tmp_pat
     assert written.manifest["command"] is None
 
 
+def test_a_fold_that_cannot_be_tuned_is_described(split_files: Files, tmp_path: Path) -> None:
+    frame = pl.read_csv(split_files.per_query, schema_overrides={"fold": pl.String})
+    run, tune = (frame.filter(pl.col("split") == part) for part in ("EVAL", "TUNE"))
+    tune = tune.filter(pl.col("fold") != "0")
+    point_estimates(evidentia.read_run(run, tune=tune), measures=["TPR(tuned)@FPR=5%"]).save(tmp_path / "out")
+    written = Saved(None, tmp_path / "out")
+    reasons = {threshold["fold"]: threshold["reason"] for threshold in written.manifest["thresholds"]}
+    assert reasons["0"] == "cannot be tuned: no TUNE queries"
+    assert [source["role"] for source in written.manifest["inputs"]] == ["run", "tune"]
+    assert faults("summary", written.summary) == []
+    assert faults("manifest", written.manifest) == []
+
+
 def _entry(summary: dict) -> dict:
     return summary["measures"]["nDCG@10"]
 
@@ -131,6 +144,7 @@ BROKEN_MANIFESTS: dict[str, Callable[[dict], object]] = {
     "a threshold without its posts": lambda m: _threshold(m).pop("tuned_on_posts"),
     "no threshold and no reason": lambda m: _threshold(m).update(value=None, reason=None),
     "a threshold with a reason for none": lambda m: _threshold(m).update(value=0.5, reason="reject_all"),
+    "a reason that nobody gives": lambda m: _threshold(m).update(value=None, reason="none"),
     "an impossible rate": lambda m: _threshold(m).update(tune_fpr=1.5),
 }
 
