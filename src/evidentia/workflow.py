@@ -9,6 +9,7 @@ from typing import Any
 
 from evidentia.errors import InputError
 from evidentia.evaluation import evaluate_run, may_write, write_comparison, write_folder, write_manifest, write_result
+from evidentia.evaluation.choose import choose
 from evidentia.evaluation.compare import OnMismatch, System, compare_systems
 from evidentia.evaluation.intervals import Method, Resampling
 from evidentia.evaluation.load import LoadedResult, load_result
@@ -88,30 +89,19 @@ def compare(
 ) -> Comparison:
     """Paired deltas of each result (a folder, or a run) against the first one, on the same queries and resamples.
 
+    Without ``measures`` those are compared that all the folders were made with; a run in memory has no say in it.
     With ``out`` the comparison is written into a folder, as JSON, CSV and LaTeX.
     """
     loaded = [result if isinstance(result, Run) else load_result(Path(result)) for result in results]
-    called = list(names) if names is not None else _called(loaded)
-    if len(called) != len(loaded):
-        raise InputError(f"There are {len(loaded)} results but {len(called)} names.")
-    systems = [System(name, one if isinstance(one, Run) else one.run) for name, one in zip(called, loaded, strict=True)]
-    profiles = [one.profile for one in loaded if not isinstance(one, Run)]
-    chosen = profile or (profiles[0] if profiles else "contract")
-    if profile is None and len(set(profiles)) > 1:
-        raise InputError(
-            f"The results were made under different profiles ({', '.join(profiles)}). Name one with --profile."
-        )
+    systems = _systems(loaded, names)
+    named = None if measures is None else _words(measures)
+    choice = choose([one for one in loaded if isinstance(one, LoadedResult)], profile=profile, measures=named)
     if out is not None:
-        if any(not isinstance(one, Run) and Path(one).resolve() == Path(out).resolve() for one in results):
-            raise InputError(
-                "The comparison cannot be written over a result that it compares. Choose another folder with -o."
-            )
-        may_write(Path(out), force=force)
+        _may_compare_into(Path(out), results, force=force)
     comparison = compare_systems(
         systems,
-        profile=chosen,
-        measures=None if measures is None else _words(measures),
-        resampling=Resampling(resamples, seed, ci),
+        choice,
+        Resampling(resamples, seed, ci),
         alpha=alpha,
         on_mismatch=on_mismatch,
         progress=progress,
@@ -126,6 +116,22 @@ def compare(
 
         write_folder(Path(out), fill, force=force)
     return comparison
+
+
+def _systems(results: Sequence[Run | LoadedResult], names: Sequence[str] | None) -> list[System]:
+    called = list(names) if names is not None else _called(results)
+    if len(called) != len(results):
+        raise InputError(f"There are {len(results)} results but {len(called)} names.")
+    runs = [one if isinstance(one, Run) else one.run for one in results]
+    return [System(name, run) for name, run in zip(called, runs, strict=True)]
+
+
+def _may_compare_into(out: Path, results: Sequence[str | Path | Run], *, force: bool) -> None:
+    if any(not isinstance(one, Run) and Path(one).resolve() == out.resolve() for one in results):
+        raise InputError(
+            "The comparison cannot be written over a result that it compares. Choose another folder with -o."
+        )
+    may_write(out, force=force)
 
 
 def _called(results: Sequence[Run | LoadedResult]) -> list[str]:

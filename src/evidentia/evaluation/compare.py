@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
 from evidentia.errors import InputError, counted, shown
-from evidentia.evaluation.compute import Computation, compute
-from evidentia.evaluation.groups import OVERALL, Grouping, grouping_by
+from evidentia.evaluation.choose import Choice
+from evidentia.evaluation.compute import Computation, Want, compute
+from evidentia.evaluation.groups import OVERALL, grouping_by
 from evidentia.evaluation.intervals import Resampling, small_sample_warnings, spread_out
 from evidentia.evaluation.needs import unmet
 from evidentia.evaluation.plan import Plan, with_tuned_decisions
 from evidentia.evaluation.replicates import Progress, Replicated, replicate
-from evidentia.measures import Definition, Profile, profile_named, resolve
+from evidentia.measures import Definition, Profile, resolve
 from evidentia.measures.core import Macro
 from evidentia.measures.names import group_suffix
 from evidentia.measures.profiles import PER_CRITERION
@@ -39,37 +40,24 @@ class System:
 
 def compare_systems(
     systems: Sequence[System],
+    choice: Choice,
+    resampling: Resampling,
     *,
-    profile: str = "contract",
-    measures: Sequence[str] | None = None,
-    resampling: Resampling | None = None,
     alpha: float = 0.05,
     on_mismatch: OnMismatch = "error",
     progress: Progress | None = None,
 ) -> Comparison:
     """Paired deltas of every system against the first, over the queries that all of them have."""
-    if len(systems) < 2:
-        raise InputError("A comparison needs at least two results.")
-    if len({system.name for system in systems}) < len(systems):
-        raise InputError("Two of the results have the same name. Rename one of the folders.")
-    if not 0 < alpha < 1:
-        raise InputError("alpha must lie between 0 and 1, for example 0.05.")
-    resampling = resampling or Resampling()
-    if not resampling.resamples:
-        raise InputError("A comparison needs resamples: its intervals and p values are made of them.")
-    chosen = profile_named(profile)
+    _refuse_what_cannot_be(systems, resampling, alpha)
     aligned, notes = align(systems, on_mismatch)
-    names = tuple(measures) if measures is not None else chosen.names()
-    definitions = _shared(names, chosen, aligned)
-    if measures is not None:
-        notes += _missing(names, chosen, definitions)
+    definitions, missing = _shared(choice, aligned)
     first = aligned[0]
     deltas: list[Delta] = []
     for other in aligned[1:]:
-        pair = _Pair(chosen, first, other, resampling, alpha)
+        pair = _Pair(choice.profile, first, other, resampling, alpha)
         deltas += pair.deltas(definitions, progress)
     return Comparison(
-        profile=chosen.name,
+        profile=choice.profile.name,
         systems=tuple(system.name for system in systems),
         seed=resampling.seed,
         resamples=resampling.resamples,
@@ -77,9 +65,20 @@ def compare_systems(
         queries=len(first.run.queries),
         posts=len(first.run.queries.post_ids),
         deltas=tuple(deltas),
-        notes=(*notes, *_bounds(deltas, resampling.resamples, alpha)),
+        notes=(*notes, *choice.notes, *missing, *_bounds(deltas, resampling.resamples, alpha)),
         interval={"level": resampling.level, "method": "percentile", "stratified_by_fold": resampling.stratify},
     )
+
+
+def _refuse_what_cannot_be(systems: Sequence[System], resampling: Resampling, alpha: float) -> None:
+    if len(systems) < 2:
+        raise InputError("A comparison needs at least two results.")
+    if len({system.name for system in systems}) < len(systems):
+        raise InputError("Two of the results have the same name. Rename one of the folders.")
+    if not 0 < alpha < 1:
+        raise InputError("alpha must lie between 0 and 1, for example 0.05.")
+    if not resampling.resamples:
+        raise InputError("A comparison needs resamples: its intervals and p values are made of them.")
 
 
 def align(systems: Sequence[System], on_mismatch: OnMismatch) -> tuple[list[System], list[str]]:
@@ -147,21 +146,20 @@ def _same_gold(one: System, other: System) -> None:
         )
 
 
-def _shared(names: Sequence[str], profile: Profile, systems: Sequence[System]) -> list[Definition]:
-    requests = [resolve(name, profile) for name in names]
-    if any(request.group for request in requests):
+def _shared(choice: Choice, systems: Sequence[System]) -> tuple[list[Definition], list[str]]:
+    """What can be compared, and where measures were asked for, a note about each that cannot."""
+    requests = {name: resolve(name, choice.profile) for name in choice.names}
+    if any(request.group for request in requests.values()):
         raise InputError(
             "A comparison takes measures without groups; what can be compared per criterion is, by itself."
         )
-    found = dict.fromkeys(request.definition for request in requests)
-    return [
-        d for d in found if d.measure.family != "counts" and all(unmet(d, system.run) is None for system in systems)
-    ]
-
-
-def _missing(names: Sequence[str], profile: Profile, compared: Sequence[Definition]) -> list[str]:
-    left = [name for name in names if resolve(name, profile).definition not in compared]
-    return [f"not compared, because not every result has what it needs: {', '.join(left)}"] if left else []
+    wanted = {name: request.definition for name, request in requests.items()}
+    counts = [name for name, d in wanted.items() if d.measure.family == "counts"]
+    lacking = [name for name, d in wanted.items() if any(unmet(d, system.run) is not None for system in systems)]
+    reasons = {"they count what all results share": counts, "not every result has what it needs": lacking}
+    notes = [f"not compared, because {reason}: {', '.join(names)}" for reason, names in reasons.items() if names]
+    compared = dict.fromkeys(d for name, d in wanted.items() if name not in {*counts, *lacking})
+    return list(compared), notes if choice.asked else []
 
 
 @dataclass(frozen=True)
@@ -184,20 +182,24 @@ class _Pair:
             runs.append(run.queries)
         by_criterion = grouping_by(runs[0], "criterion")
         assert by_criterion is not None
-        wants = [*((d, OVERALL) for d in definitions), *((d, by_criterion) for d in per_criterion)]
-        found = list(self._replicated(runs, wants, progress))
-        base = [delta for delta, grouping in found if grouping is OVERALL]
-        grouped = [delta for delta, grouping in found if grouping is not OVERALL]
-        return [*self._judged(base, "measures"), *self._judged(grouped, "criteria")]
+        wants = {
+            "measures": [(d, OVERALL) for d in definitions],
+            "criteria": [(d, by_criterion) for d in per_criterion],
+        }
+        found = self._replicated(runs, [want for part in wants.values() for want in part], progress)
+        judged = []
+        for family, part in wants.items():
+            judged += self._judged([delta for d, g in part for delta in found[d, g.columns]], family)
+        return judged
 
     def _replicated(
-        self, runs: Sequence[Queries], wants: Sequence[tuple[Definition, Grouping]], progress: Progress | None
-    ) -> Iterator[tuple[Delta, Grouping]]:
+        self, runs: Sequence[Queries], wants: Sequence[Want], progress: Progress | None
+    ) -> dict[tuple[Definition, tuple[str, ...]], list[Delta]]:
         plan = self.resampling.plan(runs[0])
         cells = [compute(queries, wants) for queries in runs]
         replicates = [replicate(queries, wants, plan, progress) for queries in runs]
-        for one, other in zip(*replicates, strict=True):
-            yield from ((delta, one.grouping) for delta in self._of(one, other, cells))
+        pairs = zip(*replicates, strict=True)
+        return {(one.definition, one.grouping.columns): self._of(one, other, cells) for one, other in pairs}
 
     def _of(self, one: Replicated, other: Replicated, computed: Sequence[Computation]) -> list[Delta]:
         definition, grouping = one.definition, one.grouping

@@ -9,6 +9,7 @@ from typing import Any
 
 from evidentia.errors import InputError
 from evidentia.evaluation.files import MANIFEST_SCHEMA, manifest_of
+from evidentia.measures import Profile
 from evidentia.tables import Run, read_run
 
 
@@ -20,6 +21,11 @@ class LoadedResult:
     run: Run
     profile: str
     options: Mapping[str, Any]
+
+    def names(self, profile: Profile) -> tuple[str, ...]:
+        """The measures that the result was asked for, as names to be read under a profile."""
+        named, k, dual = (self.options.get(option) for option in ("measures", "k", "dual"))
+        return tuple(named) if named is not None else profile.names(ks=k, dual=bool(dual))
 
 
 def load_result(folder: Path) -> LoadedResult:
