@@ -110,7 +110,9 @@ def test_the_csv_tables_hold_the_numbers_of_the_json(family: str, written: Path,
         low, high = delta["ci"] or (None, None)
         assert (row["measure"], row["baseline"], row["system"]) == (delta["name"], "good", "bad")
         assert (row["verdict"], row["definition"]) == (delta["verdict"], delta["definition"])
-        assert (int(row["n"]), int(row["n_clusters"])) == (delta["n"], delta["n_clusters"])
+        for column in ("n", "n_clusters", "system_n", "system_n_clusters", "replicates_left_out"):
+            assert int(row[column]) == delta[column], (delta["name"], column)
+        assert row["warnings"] == "; ".join(delta["warnings"])
         numbers = {
             "baseline value": delta["baseline_value"],
             "system value": delta["system_value"],
@@ -132,7 +134,7 @@ def test_the_latex_tables_have_the_same_rows_rounded(family: str, written: Path,
     assert len(body) == len(deltas)
     for line, delta in zip(body, deltas, strict=True):
         cells = line.removesuffix(r" \\").split(" & ")
-        assert len(cells) == 13
+        assert len(cells) == 16
         value = delta["delta"]
         if value is None:
             assert cells[5] == "--"
@@ -157,7 +159,7 @@ def test_names_of_folders_and_criteria_cannot_become_commands_or_formulas(tmp_pa
         assert r"=1+1 \& 5\%" in body
         assert r"b\_2 \textbackslash{}input\{x\} \$\#\textasciicircum{}\textasciitilde{}" in body
         assert not re.search(r"(?<!\\)[%$#_]", body)
-        assert all(len(re.findall(r"(?<!\\)&", line)) == 12 for line in body.splitlines())
+        assert all(len(re.findall(r"(?<!\\)&", line)) == 15 for line in body.splitlines())
 
 
 def test_one_folder_is_not_a_comparison(folders: Path, tmp_path: Path) -> None:
@@ -292,14 +294,15 @@ def test_what_the_console_says(folders: Path) -> None:
     low, high = delta.ci
     assert row == [
         *("nDCG@10", f"{delta.system_value:.4f}", f"{delta.delta:+.4f}", f"{low:+.4f}", "to", f"{high:+.4f}"),
-        *(f"{delta.p_holm:.3f}", delta.verdict),
+        *(f"{delta.p_holm:.3f}", delta.verdict, "*"),
     ]
 
 
 def test_a_p_is_never_printed_as_zero(folders: Path) -> None:
     out = command("compare", folders / "good", folders / "bad", "--resamples", 5000, "--measures", "nDCG@10").out
     row = next(line.split() for line in out.splitlines() if line.startswith("nDCG@10"))
-    assert row[-2] != "0.000"
+    assert row[-1] == "*"
+    assert row[-3] != "0.000"
 
 
 def test_results_of_trec_files_can_be_compared(tmp_path: Path) -> None:

@@ -75,6 +75,7 @@ def test_the_command_says_so_too(folders: Path) -> None:
     assert all(d["ci"] is None for d in deltas)
     shown = command("compare", folders / "good", folders / "good", "--resamples", 200, "--measures", "AUROC,nDCG@10")
     rows = [line.split() for line in shown.out.splitlines() if line.startswith(("AUROC", "nDCG"))]
-    assert [row[2:] for row in rows] == [["+0.0000", "none", "1.000", "tie"]] * 2
+    assert [row[2:] for row in rows] == [["+0.0000", "none", "1.000", "tie", "*"]] * 2
+    assert "* all of these: no interval: every resample gives the same difference" in shown.out
     assert "measures: 2 tie" in shown.out
     assert "per-criterion figures: 6 tie" in shown.out

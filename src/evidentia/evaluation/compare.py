@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -10,18 +10,19 @@ import numpy as np
 
 from evidentia.errors import InputError, counted, shown
 from evidentia.evaluation.choose import Choice
-from evidentia.evaluation.compute import Computation, Want, compute
-from evidentia.evaluation.groups import OVERALL, grouping_by
-from evidentia.evaluation.intervals import Resampling, small_sample_warnings, spread_out
+from evidentia.evaluation.compute import Cell, Want, compute
+from evidentia.evaluation.groups import OVERALL, Grouping, grouping_by
+from evidentia.evaluation.intervals import Resampling, left_out_warning, small_sample_warnings, spread_out
+from evidentia.evaluation.narrate import reservations
 from evidentia.evaluation.needs import unmet
-from evidentia.evaluation.plan import Plan, with_tuned_decisions
-from evidentia.evaluation.replicates import Progress, Replicated, replicate
+from evidentia.evaluation.plan import Plan, Thresholds, with_tuned_decisions
+from evidentia.evaluation.replicates import Progress, replicate
 from evidentia.measures import Definition, Profile, resolve
 from evidentia.measures.core import Macro
 from evidentia.measures.names import group_suffix
 from evidentia.measures.profiles import PER_CRITERION
 from evidentia.results import Comparison, Delta
-from evidentia.stats.intervals import percentile_limits
+from evidentia.stats.intervals import Limits, percentile_limits
 from evidentia.stats.testing import bootstrap_p, holm
 from evidentia.tables import Run
 from evidentia.tables.queries import Floats, Ints, Queries
@@ -51,9 +52,9 @@ def compare_systems(
     _refuse_what_cannot_be(systems, resampling, alpha)
     aligned, notes = align(systems, on_mismatch)
     definitions, missing = _shared(choice, aligned)
-    first = aligned[0]
+    first, *others = (_side(system, definitions) for system in aligned)
     deltas: list[Delta] = []
-    for other in aligned[1:]:
+    for other in others:
         pair = _Pair(choice.profile, first, other, resampling, alpha)
         deltas += pair.deltas(definitions, progress)
     return Comparison(
@@ -62,8 +63,8 @@ def compare_systems(
         seed=resampling.seed,
         resamples=resampling.resamples,
         alpha=alpha,
-        queries=len(first.run.queries),
-        posts=len(first.run.queries.post_ids),
+        queries=len(first.queries),
+        posts=len(first.queries.post_ids),
         deltas=tuple(deltas),
         notes=(*notes, *choice.notes, *missing, *_bounds(deltas, resampling.resamples, alpha)),
         interval={"level": resampling.level, "method": "percentile", "stratified_by_fold": resampling.stratify},
@@ -162,13 +163,38 @@ def _shared(choice: Choice, systems: Sequence[System]) -> tuple[list[Definition]
     return list(compared), notes if choice.asked else []
 
 
+@dataclass(frozen=True, eq=False)
+class _Side:
+    """A system's queries with its decisions at tuned thresholds."""
+
+    name: str
+    queries: Queries
+    thresholds: Thresholds
+
+
+def _side(system: System, definitions: Sequence[Definition]) -> _Side:
+    run, thresholds = with_tuned_decisions(system.run, Plan(tuple((d, OVERALL) for d in definitions)))
+    return _Side(system.name, run.queries, thresholds)
+
+
+@dataclass(frozen=True, eq=False)
+class _Paired:
+    """A definition in both systems, group by group: the two cells, and limits and p of the replicate differences."""
+
+    definition: Definition
+    grouping: Grouping
+    cells: tuple[Cell, Cell]
+    limits: Limits
+    p: Floats
+
+
 @dataclass(frozen=True)
 class _Pair:
     """One system against the baseline."""
 
     profile: Profile
-    baseline: System
-    system: System
+    baseline: _Side
+    system: _Side
     resampling: Resampling
     alpha: float
 
@@ -176,72 +202,70 @@ class _Pair:
         """The base measures, then the deltas per criterion; each family is corrected on its own."""
         named = {resolve(name, self.profile).definition for name in (*PER_CRITERION, "MRR", "MRR@10")}
         per_criterion = [d for d in definitions if d in named and not isinstance(d.kind, Macro)]
-        runs = []
-        for system in (self.baseline, self.system):
-            run, _ = with_tuned_decisions(system.run, Plan(tuple((d, OVERALL) for d in definitions)))
-            runs.append(run.queries)
-        by_criterion = grouping_by(runs[0], "criterion")
+        by_criterion = grouping_by(self.baseline.queries, "criterion")
         assert by_criterion is not None
         wants = {
             "measures": [(d, OVERALL) for d in definitions],
             "criteria": [(d, by_criterion) for d in per_criterion],
         }
-        found = self._replicated(runs, [want for part in wants.values() for want in part], progress)
+        found = self._replicated([want for part in wants.values() for want in part], progress)
         judged = []
         for family, part in wants.items():
             judged += self._judged([delta for d, g in part for delta in found[d, g.columns]], family)
         return judged
 
     def _replicated(
-        self, runs: Sequence[Queries], wants: Sequence[Want], progress: Progress | None
+        self, wants: Sequence[Want], progress: Progress | None
     ) -> dict[tuple[Definition, tuple[str, ...]], list[Delta]]:
-        plan = self.resampling.plan(runs[0])
-        cells = [compute(queries, wants) for queries in runs]
-        replicates = [replicate(queries, wants, plan, progress) for queries in runs]
-        pairs = zip(*replicates, strict=True)
-        return {(one.definition, one.grouping.columns): self._of(one, other, cells) for one, other in pairs}
+        sides = (self.baseline.queries, self.system.queries)
+        plan = self.resampling.plan(sides[0])
+        first, second = (compute(queries, wants) for queries in sides)
+        found = {}
+        for one, other in zip(*(replicate(queries, wants, plan, progress) for queries in sides), strict=True):
+            d, g, differences = one.definition, one.grouping, other.values - one.values
+            limits = percentile_limits(differences, self.resampling.level)
+            paired = _Paired(d, g, (first.cell(d, g), second.cell(d, g)), limits, bootstrap_p(differences))
+            found[d, g.columns] = [self._delta(paired, i) for i in range(len(g))]
+        return found
 
-    def _of(self, one: Replicated, other: Replicated, computed: Sequence[Computation]) -> list[Delta]:
-        definition, grouping = one.definition, one.grouping
-        first, second = (c.cell(definition, grouping) for c in computed)
-        differences = other.values - one.values
-        limits, p = percentile_limits(differences, self.resampling.level), bootstrap_p(differences)
-        made = []
-        for i, group in enumerate(grouping.groups):
-            sound = first.outcome.flaws[i] == 0 and second.outcome.flaws[i] == 0
-            before, after = float(first.outcome.values[i]), float(second.outcome.values[i])
-            width = spread_out(float(limits.low[i]), float(limits.high[i]))
-            notes = list(small_sample_warnings(int(first.clusters[i]), self._positives(group)))
-            if not sound:
-                notes.append("undefined for at least one of the two")
-            elif not width:
-                notes.append("no interval: every resample gives the same difference")
-            made.append(
-                Delta(
-                    name=definition.name(self.profile) + group_suffix(group),
-                    definition=definition.expanded,
-                    baseline=self.baseline.name,
-                    system=self.system.name,
-                    baseline_value=before,
-                    system_value=after,
-                    delta=after - before if sound else None,
-                    direction=definition.measure.direction,
-                    n=int(first.n[i]),
-                    n_clusters=int(first.clusters[i]),
-                    ci=(float(limits.low[i]), float(limits.high[i])) if sound and width else None,
-                    replicates_left_out=int(limits.left_out[i]),
-                    p=_p_value(float(p[i]), after - before, width) if sound else None,
-                    warnings=tuple(notes),
-                )
-            )
-        return made
+    def _delta(self, paired: _Paired, i: int) -> Delta:
+        definition, (first, second), limits = paired.definition, paired.cells, paired.limits
+        sound = first.outcome.flaws[i] == 0 and second.outcome.flaws[i] == 0
+        before, after = float(first.outcome.values[i]), float(second.outcome.values[i])
+        low, high = float(limits.low[i]), float(limits.high[i])
+        width = spread_out(low, high)
+        return Delta(
+            name=definition.name(self.profile) + group_suffix(paired.grouping.groups[i]),
+            definition=definition.expanded,
+            baseline=self.baseline.name,
+            system=self.system.name,
+            baseline_value=before,
+            system_value=after,
+            delta=after - before if sound else None,
+            direction=definition.measure.direction,
+            n=int(first.n[i]),
+            n_clusters=int(first.clusters[i]),
+            system_n=int(second.n[i]),
+            system_n_clusters=int(second.clusters[i]),
+            ci=(low, high) if sound and width else None,
+            replicates_left_out=int(limits.left_out[i]),
+            p=_p_value(float(paired.p[i]), after - before, width) if sound else None,
+            warnings=(*self._warnings(paired, i), *_no_interval(sound, low, high)),
+        )
 
-    def _positives(self, group: tuple[tuple[str, str], ...]) -> int:
-        queries = self.baseline.run.queries
-        mask = queries.label
-        for _, value in group:
-            mask = mask & (queries.criterion == queries.criterion_ids.index(value))
-        return int(mask.sum())
+    def _warnings(self, paired: _Paired, i: int) -> Iterator[str]:
+        """The same reservations as an evaluation has; a name before one that holds for one of the two only."""
+        label, codes = self.baseline.queries.label, paired.grouping.codes
+        positives = int(label.sum() if codes is None else label[codes == i].sum())
+        yield from small_sample_warnings(min(int(cell.clusters[i]) for cell in paired.cells), positives)
+        yield from left_out_warning(int(paired.limits.left_out[i]), self.resampling.resamples)
+        said = {
+            side.name: reservations(paired.definition, cell, i, side.thresholds)
+            for side, cell in zip((self.baseline, self.system), paired.cells, strict=True)
+        }
+        for words in dict.fromkeys(word for mine in said.values() for word in mine):
+            whose = [name for name, mine in said.items() if words in mine]
+            yield words if len(whose) == len(said) else f"{whose[0]}: {words}"
 
     def _judged(self, deltas: Sequence[Delta], family: str) -> list[Delta]:
         tested = [i for i, delta in enumerate(deltas) if delta.p is not None]
@@ -257,6 +281,17 @@ class _Pair:
         if delta.direction == "neither":
             return "differs"
         return "win" if (delta.delta > 0) == (delta.direction == "higher") else "loss"
+
+
+def _no_interval(sound: bool, low: float, high: float) -> list[str]:
+    """Why there is no difference, or no interval around it; nothing if there is one."""
+    if not sound:
+        return ["undefined for at least one of the two"]
+    if spread_out(low, high):
+        return []
+    return [
+        f"no interval: {'undefined in every resample' if np.isnan(low) else 'every resample gives the same difference'}"
+    ]
 
 
 def _p_value(p: float, delta: float, width: bool) -> float | None:

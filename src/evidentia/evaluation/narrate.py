@@ -67,12 +67,6 @@ class Narrator:
         measure, population = definition.measure, definition.population
         group = grouping.groups[index]
         flaw = int(cell.outcome.flaws[index])
-        warnings: tuple[str, ...] = ()
-        if cell.used is not None and cell.used[index] < cell.of:
-            warnings = (
-                f"{cell.of - int(cell.used[index])} of {cell.of} criteria are undefined and left out of the mean",
-            )
-        warnings += self._untunable(definition.args, dict(group).get("fold"))
         return Estimate(
             name=definition.name(self.profile) + group_suffix(group),
             value=float(cell.outcome.values[index]),
@@ -86,18 +80,8 @@ class Narrator:
             meaning=measure.meaning,
             group=group,
             degenerate=reason_of(definition, flaw),
-            warnings=warnings,
+            warnings=reservations(definition, cell, index, self.thresholds, fold=dict(group).get("fold")),
             details={**cell.details[index], **self._threshold_details(definition.args)},
-        )
-
-    def _untunable(self, args: Args, own: str | None) -> tuple[str, ...]:
-        if args.get("threshold") != "tuned":
-            return ()
-        chosen = self.thresholds[str(args.cut)].items()
-        return tuple(
-            f"fold {fold} {t.reason}: its queries are left out"
-            for fold, t in chosen
-            if t.reason is not None and t.reason.startswith(UNTUNABLE) and own in {None, fold}
         )
 
     def _totals(self, unit: str, grouping: Grouping) -> Ints:
@@ -160,6 +144,22 @@ class Narrator:
             folds_used=summary.used,
             warnings=(*estimate.warnings, *note),
         )
+
+
+def reservations(
+    definition: Definition, cell: Cell, index: int, thresholds: Thresholds, *, fold: str | None = None
+) -> tuple[str, ...]:
+    """What a value does not cover: criteria where it is undefined, and folds (or its own) that cannot be tuned."""
+    said = []
+    if cell.used is not None and cell.used[index] < cell.of:
+        said.append(f"{cell.of - int(cell.used[index])} of {cell.of} criteria are undefined and left out of the mean")
+    if definition.args.get("threshold") == "tuned":
+        said += [
+            f"fold {label} {chosen.reason}: its queries are left out"
+            for label, chosen in thresholds[str(definition.args.cut)].items()
+            if chosen.reason is not None and chosen.reason.startswith(UNTUNABLE) and fold in {None, label}
+        ]
+    return tuple(said)
 
 
 def _left_out(definition: Definition, count: int) -> dict[str, int]:

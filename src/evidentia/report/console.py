@@ -216,6 +216,7 @@ def print_comparison(comparison: Comparison, out: Path | None) -> None:
         shown_ones = [delta for delta in base if delta.name in HEADLINE] or base[:MOST]
         console.print(f"\n[bold]{escape(system)}[/] against {escape(comparison.systems[0])}")
         console.print(_delta_table(shown_ones))
+        _print_delta_notes(console, shown_ones, mine)
         for family, words in (("measures", "measures"), ("criteria", "per-criterion figures")):
             verdicts = Counter(delta.verdict for delta in mine if delta.family == family)
             told = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common())
@@ -234,11 +235,36 @@ def _delta_table(deltas: Sequence[Delta]) -> Table:
         table.add_column(column, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     for d in deltas:
-        limits = "none" if d.ci is None else f"{d.ci[0]:+.4f} to {d.ci[1]:+.4f}"
+        limits = "none" if d.ci is None else f"{_short(d.ci[0], '+')} to {_short(d.ci[1], '+')}"
         p = "" if d.p_holm is None else "<0.001" if d.p_holm < 0.001 else f"{d.p_holm:.3f}"
-        change = "" if d.delta is None else f"{d.delta:+.4f}"
-        table.add_row(escape(d.name), f"{d.system_value:.4f}", change, limits, p, d.verdict)
+        change = "" if d.delta is None else _short(d.delta, "+")
+        verdict = f"{d.verdict} *" if d.warnings else d.verdict
+        table.add_row(escape(d.name), _short(d.system_value), change, limits, p, verdict)
     return table
+
+
+def _short(value: float, sign: str = "") -> str:
+    """Few enough digits that a row fits into 80 columns."""
+    return f"{value:{sign}.4f}" if abs(value) < 10 else f"{value:{sign}.2f}"
+
+
+def _print_delta_notes(console: Console, shown: Sequence[Delta], every: Sequence[Delta]) -> None:
+    """What the marks mean, each warning once with the measures it is about; and where the two populations differ."""
+    about: dict[str, list[str]] = {}
+    for delta in shown:
+        for warning in delta.warnings:
+            about.setdefault(warning, []).append(delta.name)
+    for warning, names in about.items():
+        whose = "all of these" if len(names) == len(shown) > 1 else ", ".join(names)
+        console.print(f"[yellow]*[/] {escape(whose)}: {escape(warning)}")
+    more = sum(bool(delta.warnings) for delta in every) - sum(bool(delta.warnings) for delta in shown)
+    if more:
+        console.print(
+            f"[yellow]*[/] {more:,} more, per criterion or in minor measures; each says why in comparison.json"
+        )
+    sizes = [f"{escape(d.name)} {d.system_n:,} against {d.n:,}" for d in shown if d.system_n != d.n]
+    if sizes:
+        console.print(f"n of the two: {', '.join(sizes)}")
 
 
 def print_power(report: PowerReport) -> None:

@@ -62,7 +62,8 @@ def delta_tables(comparison: Comparison) -> tuple[Table, ...]:
     """The deltas of a comparison: base measures, then per criterion."""
     columns = (
         *("measure", "baseline", "system", "baseline value", "system value", "delta", "ci_low", "ci_high"),
-        *("p", "p_holm", "verdict", "n", "n_clusters", "definition"),
+        *("p", "p_holm", "verdict", "n", "n_clusters", "system_n", "system_n_clusters"),
+        *("replicates_left_out", "warnings", "definition"),
     )
     titles = {"measures": "Differences", "criteria": "Differences per criterion"}
     tables = []
@@ -70,7 +71,8 @@ def delta_tables(comparison: Comparison) -> tuple[Table, ...]:
         rows = tuple(
             (
                 *(d.name, d.baseline, d.system, d.baseline_value, d.system_value, d.delta, d.ci and d.ci[0]),
-                *(d.ci and d.ci[1], d.p, d.p_holm, d.verdict, d.n, d.n_clusters, d.definition),
+                *(d.ci and d.ci[1], d.p, d.p_holm, d.verdict, d.n, d.n_clusters, d.system_n, d.system_n_clusters),
+                *(d.replicates_left_out, "; ".join(d.warnings), d.definition),
             )
             for d in comparison.deltas
             if d.family == family

@@ -29,6 +29,8 @@ _LATEX = {
     "*": "{*}",
 }
 
+_LONG = frozenset({"meaning", "definition", "population", "warnings"})
+
 
 def write_tables(evaluation: Evaluation, folder: Path) -> None:
     """Write every table as CSV (unrounded) and as LaTeX (rounded, booktabs)."""
@@ -77,15 +79,35 @@ def csv_cell(value: Value) -> Value:
 
 
 def latex(table: Table) -> str:
-    """A booktabs table; text is escaped, numbers are rounded to four decimals, long words stay in the CSV."""
-    kept = [i for i, column in enumerate(table.columns) if column not in {"meaning", "definition", "population"}]
+    """A booktabs table; text is escaped, numbers are rounded to four decimals, long words stay in the CSV.
+
+    Warnings stand below the table, once each, under the number that marks the rows they are about.
+    """
+    kept = [i for i, column in enumerate(table.columns) if column not in _LONG]
+    marks, notes = _numbered_warnings(table, len(kept))
     head = " & ".join(latex_text(table.columns[i]) for i in kept)
-    body = "\n".join(" & ".join(_latex_cell(row[i]) for i in kept) + r" \\" for row in table.rows)
+    rows = [[_latex_cell(row[i]) for i in kept] for row in table.rows]
+    body = "\n".join(
+        " & ".join([f"{first}{mark}", *rest]) + r" \\" for (first, *rest), mark in zip(rows, marks, strict=True)
+    )
     align = "".join("l" if i == 0 else "r" for i in range(len(kept)))
     return (
         "% needs \\usepackage{booktabs}\n"
-        f"\\begin{{tabular}}{{{align}}}\n\\toprule\n{head} \\\\\n\\midrule\n{body}\n\\bottomrule\n\\end{{tabular}}\n"
+        f"\\begin{{tabular}}{{{align}}}\n\\toprule\n{head} \\\\\n\\midrule\n{body}\n\\bottomrule\n{notes}\\end{{tabular}}\n"
     )
+
+
+def _numbered_warnings(table: Table, width: int) -> tuple[list[str], str]:
+    """The mark of every row, empty where nothing is to be warned of, and the lines that say what the marks mean."""
+    if "warnings" not in table.columns:
+        return [""] * len(table.rows), ""
+    said = [str(row[table.columns.index("warnings")]) for row in table.rows]
+    marks = {"": ""}
+    for words in said:
+        marks.setdefault(words, rf"\textsuperscript{{{len(marks)}}}")
+    start = rf"\multicolumn{{{width}}}{{p{{\linewidth}}}}"
+    lines = [f"{start}{{{mark} {latex_text(words)}}} \\\\\n" for words, mark in marks.items() if words]
+    return [marks[words] for words in said], "".join(lines)
 
 
 def latex_text(text: str) -> str:

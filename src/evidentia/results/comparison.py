@@ -18,6 +18,8 @@ class Delta:
     """One measure's difference between a system and the baseline, with its interval and both p values.
 
     ``verdict`` speaks of the system: it wins where it is better than the baseline and the corrected p is small enough.
+    ``n`` and ``n_clusters`` count what the baseline's value rests on; for the system they differ where the population
+    depends on what a system says, such as its alerts.
     """
 
     name: str
@@ -30,6 +32,8 @@ class Delta:
     direction: str
     n: int
     n_clusters: int
+    system_n: int
+    system_n_clusters: int
     ci: tuple[float, float] | None = None
     replicates_left_out: int = 0
     p: float | None = None
