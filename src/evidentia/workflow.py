@@ -98,19 +98,13 @@ def compare(
     choice = choose([one for one in loaded if isinstance(one, LoadedResult)], profile=profile, measures=named)
     if out is not None:
         _may_compare_into(Path(out), results, force=force)
-    comparison = compare_systems(
-        systems,
-        choice,
-        Resampling(resamples, seed, ci),
-        alpha=alpha,
-        on_mismatch=on_mismatch,
-        progress=progress,
-    )
+    resampling = Resampling(resamples, seed, ci)
+    comparison = compare_systems(systems, choice, resampling, alpha=alpha, on_mismatch=on_mismatch, progress=progress)
     if out is not None:
         options = {"on_mismatch": on_mismatch, "alpha": alpha}
+        runs = {system.name: system.run for system in systems}
 
         def fill(temporary: Path) -> None:
-            runs = {system.name: system.run for system in systems}
             write_delta_tables(comparison, temporary / "tables")
             write_comparison(temporary, comparison, runs, command=command, options=options)
 

@@ -19,7 +19,10 @@ def compare(
         list[Path], typer.Argument(help="Result folders of `evidentia evaluate`; the first is the baseline.")
     ],
     measures: Annotated[
-        list[str] | None, typer.Option("--measures", metavar="NAMES", help="Only these, for example AUROC,nDCG@10.")
+        list[str] | None,
+        typer.Option(
+            "--measures", metavar="NAMES", help="Only these, for example AUROC,nDCG@10; default those of the results."
+        ),
     ] = None,
     profile: Annotated[
         str | None, typer.Option("--profile", help="Which definitions; default that of the results.")
