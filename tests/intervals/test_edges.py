@@ -151,7 +151,9 @@ def test_a_hit_rate_is_a_proportion_too() -> None:
     exact = stats.binomtest(12, 12).proportion_ci(method="exact")
     assert found["HitRate@5"].value == 1.0
     assert found["HitRate@5"].ci == pytest.approx((exact.low, exact.high), abs=1e-12)
-    assert (found["Recall@5"].value, found["Recall@5"].ci) == (1.0, None), "a mean of shares is not a count of successes"
+    assert (found["Recall@5"].value, found["Recall@5"].ci) == (1.0, None), (
+        "a mean of shares is not a count of successes"
+    )
 
 
 def test_queries_of_one_post_are_one_trial() -> None:

@@ -71,12 +71,15 @@ def test_latex_has_no_bare_special_letter(folder: Path) -> None:
     escaped = re.compile(
         r"\\(textbackslash|textasciitilde|textasciicircum|textless|textgreater|textbar|textquotedbl)\{\}"
     )
+    own_mark = re.compile(r"\\textsuperscript\{\d+\}")
     for path in (folder / "tables").glob("*.tex"):
         body = path.read_text(encoding="utf-8").split("\\toprule\n")[1].split("\\bottomrule")[0]
         for line in body.replace("\\midrule\n", "").splitlines():
             assert line.endswith(r" \\")
             text = re.sub(
-                r"\\[&%$#_{}]", "", escaped.sub("", line.removesuffix(r" \\").replace("{[}", "").replace("{*}", ""))
+                r"\\[&%$#_{}]",
+                "",
+                escaped.sub("", own_mark.sub("", line).removesuffix(r" \\").replace("{[}", "").replace("{*}", "")),
             )
             assert not set(text) & set("\\%$#_{}~^"), (path.name, line)
 
@@ -85,7 +88,7 @@ def test_latex_rows_have_as_many_cells_as_columns(folder: Path) -> None:
     for path in (folder / "tables").glob("*.tex"):
         text = path.read_text(encoding="utf-8")
         columns = len(re.search(r"\\begin\{tabular\}\{(\w+)\}", text)[1])  # type: ignore[index]
-        rows = [line for line in text.splitlines() if line.endswith(r"\\")]
+        rows = [line for line in text.split("\\bottomrule")[0].splitlines() if line.endswith(r"\\")]
         assert len(rows) > 1
         assert {len(re.findall(r"(?<!\\)&", row)) + 1 for row in rows} == {columns}, path.name
 

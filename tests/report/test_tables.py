@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from pathlib import Path
 
 import pytest
@@ -121,13 +122,15 @@ def test_every_csv_has_its_latex_twin_with_as_many_rows(result: Saved) -> None:
     for name in names:
         text = (tables / f"{name}.tex").read_text(encoding="utf-8")
         rows = len(rows_of(result, name))
-        assert text.count(r"\\" + "\n") == rows + 1, name  # the head has one too
+        body, _, notes = text.partition("\\bottomrule")
+        assert body.count(r"\\" + "\n") == rows + 1, name  # the head has one too
+        assert notes.count("textsuperscript") == len(set(re.findall(r"textsuperscript\{(\d+)\}", body))), name
         assert text.count("\\begin{tabular}") == text.count("\\end{tabular}") == 1
 
 
 def test_counts_read_as_counts_in_latex(saved: Saved) -> None:
     text = (saved.folder / "tables" / "measures.tex").read_text(encoding="utf-8")
-    (line,) = [line for line in text.splitlines() if line.startswith("Queries ")]
+    (line,) = [line for line in text.splitlines() if line.startswith("Queries")]
     assert line.split(" & ")[1] == "240"
 
 

@@ -16,7 +16,7 @@ from evidentia.evaluation.intervals import Resampling, left_out_warning, small_s
 from evidentia.evaluation.narrate import reservations
 from evidentia.evaluation.needs import unmet
 from evidentia.evaluation.plan import Plan, Thresholds, with_tuned_decisions
-from evidentia.evaluation.replicates import Progress, replicate
+from evidentia.evaluation.replicates import Progress, part_of, replicate
 from evidentia.measures import Definition, Profile, resolve
 from evidentia.measures.core import Macro
 from evidentia.measures.names import group_suffix
@@ -54,9 +54,9 @@ def compare_systems(
     definitions, missing = _shared(choice, aligned)
     first, *others = (_side(system, definitions) for system in aligned)
     deltas: list[Delta] = []
-    for other in others:
+    for i, other in enumerate(others):
         pair = _Pair(choice.profile, first, other, resampling, alpha)
-        deltas += pair.deltas(definitions, progress)
+        deltas += pair.deltas(definitions, part_of(progress, i, len(others)))
     return Comparison(
         profile=choice.profile.name,
         systems=tuple(system.name for system in systems),
@@ -221,7 +221,8 @@ class _Pair:
         plan = self.resampling.plan(sides[0])
         first, second = (compute(queries, wants) for queries in sides)
         found = {}
-        for one, other in zip(*(replicate(queries, wants, plan, progress) for queries in sides), strict=True):
+        halves = [replicate(queries, wants, plan, part_of(progress, i, 2)) for i, queries in enumerate(sides)]
+        for one, other in zip(*halves, strict=True):
             d, g, differences = one.definition, one.grouping, other.values - one.values
             limits = percentile_limits(differences, self.resampling.level)
             paired = _Paired(d, g, (first.cell(d, g), second.cell(d, g)), limits, bootstrap_p(differences))

@@ -46,7 +46,7 @@ def replicate(
     left_out = LeaveOneOut(len(queries.post_ids)) if jackknife else None
     batches = _batches(wants, plan.resamples + (left_out.resamples if left_out else 0))
     for done, wanted in enumerate(batches):
-        report = None if progress is None else _part(progress, done, len(batches))
+        report = part_of(progress, done, len(batches))
         batch = Batch(queries, wanted)
         values = batch.run(plan, report)
         without = batch.run(left_out) if left_out else {}
@@ -55,8 +55,9 @@ def replicate(
             yield Replicated(definition, grouping, values.pop(key), without.pop(key, None))
 
 
-def _part(progress: Progress, done: int, of: int) -> Progress:
-    return lambda step, steps: progress(done * steps + step, of * steps)
+def part_of(progress: Progress | None, done: int, of: int) -> Progress | None:
+    """Report one of several equal parts of a job as the share of the whole that it is."""
+    return None if progress is None else lambda step, steps: progress(done * steps + step, of * steps)
 
 
 def _batches(wants: Sequence[Want], resamples: int) -> list[list[Want]]:

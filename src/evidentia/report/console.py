@@ -16,6 +16,7 @@ from evidentia.measures.core import Measure
 from evidentia.measures.registry import pattern
 from evidentia.results import Comparison, Delta, Estimate, Evaluation
 
+ROOMY = 100  # columns from which on a screen also shows what a number speaks of
 MOST = 40  # rows of named measures and their groups on a screen
 HEADLINE = (
     "AUROC",
@@ -49,7 +50,7 @@ def print_summary(evaluation: Evaluation, out: Path | None, *, everything: bool 
         f"[bold]{data['queries']:,}[/] queries from {data['posts']:,} posts, "
         f"[bold]{data['positives']:,}[/] with evidence; profile [bold]{evaluation.profile}[/]"
     )
-    console.print(_headline(evaluation, everything=everything))
+    console.print(_headline(evaluation, everything=everything, width=console.width))
     if evaluation.not_computed:
         console.print("[bold]Not computed[/] [dim](names in summary.json)[/]")
         console.print(_gaps(evaluation))
@@ -69,22 +70,26 @@ def print_summary(evaluation: Evaluation, out: Path | None, *, everything: bool 
     console.print("[dim]Research software, not a medical device.[/]")
 
 
-def _headline(evaluation: Evaluation, *, everything: bool) -> Table:
+def _headline(evaluation: Evaluation, *, everything: bool, width: int) -> Table:
+    """The main numbers; what they speak of is said where the screen has room for it, and never at the numbers' cost."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     folds = evaluation.dataset["folds"] is not None
     table.add_column("measure", no_wrap=True)
     limits = any(estimate.ci for estimate in evaluation.measures.values())
     level = f"{100 * evaluation.interval.get('level', 0):g} % interval"
-    for column in ("value", *([level] if limits else []), *(["folds: mean ± std"] if folds else []), "n"):
+    for column in ("value", *([level] if limits else []), *(["over folds"] if folds else []), "n"):
         table.add_column(column, justify="right", no_wrap=True)
-    table.add_column("of", no_wrap=True)
+    roomy = width >= ROOMY
+    if roomy:
+        table.add_column("of", no_wrap=True)
     chosen = [evaluation.measures[name] for name in HEADLINE if name in evaluation.measures]
     if everything or not chosen:
         grouped = [e for e in evaluation.measures.values() if e.group]
         chosen = [*evaluation.overall(), *grouped][: max(MOST, len(evaluation.overall()))]
     for estimate in chosen:
         spread = [*([_limits(estimate)] if limits else []), *([_folds(estimate)] if folds else [])]
-        table.add_row(escape(estimate.name), _value(estimate), *spread, f"{estimate.n:,}", estimate.population)
+        of = [estimate.population] if roomy else []
+        table.add_row(escape(estimate.name), _value(estimate), *spread, f"{estimate.n:,}", *of)
     return table
 
 
@@ -111,7 +116,7 @@ def _print_marks(console: Console, evaluation: Evaluation) -> None:
 
 
 def _value(estimate: Estimate) -> str:
-    digits = f"{estimate.value:,.0f}" if estimate.value.is_integer() and estimate.value > 1 else f"{estimate.value:.4f}"
+    digits = f"{estimate.value:,.0f}" if estimate.value.is_integer() and estimate.value > 1 else _short(estimate.value)
     return f"{digits} *" if estimate.degenerate else digits
 
 
@@ -119,14 +124,14 @@ def _limits(estimate: Estimate) -> str:
     if estimate.ci is None:
         return "none"
     exact = " exact" if estimate.ci_method == "clopper-pearson" else ""
-    return f"{estimate.ci[0]:.4f} to {estimate.ci[1]:.4f}{exact}"
+    return f"{_short(estimate.ci[0])} to {_short(estimate.ci[1])}{exact}"
 
 
 def _folds(estimate: Estimate) -> str:
     if estimate.fold_mean is None:
         return ""
-    spread = "" if estimate.fold_std is None else f" ± {estimate.fold_std:.4f}"
-    return f"{estimate.fold_mean:.4f}{spread}"
+    spread = "" if estimate.fold_std is None else f" ± {_short(estimate.fold_std)}"
+    return f"{_short(estimate.fold_mean)}{spread}"
 
 
 def print_measures(measures: Sequence[Measure]) -> None:

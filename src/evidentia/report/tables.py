@@ -85,12 +85,12 @@ def measures_table(evaluation: Evaluation) -> Table:
     """Every measure over the whole run."""
     columns = (
         *("measure", "value", "ci_low", "ci_high", "fold_mean", "fold_std", "folds_used"),
-        *("population", "n", "n_clusters", "degenerate", "definition", "meaning"),
+        *("population", "n", "n_clusters", "degenerate", "warnings", "definition", "meaning"),
     )
     rows = tuple(
         (
             *(e.name, e.value, e.ci and e.ci[0], e.ci and e.ci[1], e.fold_mean, e.fold_std, e.folds_used),
-            *(e.population, e.n, e.n_clusters, e.degenerate, e.definition, e.meaning),
+            *(e.population, e.n, e.n_clusters, e.degenerate, "; ".join(e.warnings), e.definition, e.meaning),
         )
         for e in evaluation.overall()
     )
