@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from evidentia import arrays
     from evidentia.errors import EvidentiaError, InputError, OutputError, UnknownNameError
     from evidentia.results import Estimate, Evaluation
-    from evidentia.tables import Run, load_card, read_run, read_trec, validate_run
+    from evidentia.tables import Items, Run, load_card, read_items, read_run, read_trec, validate_run
     from evidentia.workflow import compare, evaluate
 
 __version__ = "0.1.0"
@@ -25,8 +25,10 @@ _HOME = {
     "UnknownNameError": "errors",
     "Estimate": "results",
     "Evaluation": "results",
+    "Items": "tables",
     "Run": "tables",
     "load_card": "tables",
+    "read_items": "tables",
     "read_run": "tables",
     "read_trec": "tables",
     "validate_run": "tables",
@@ -38,6 +40,7 @@ __all__ = [
     "Evaluation",
     "EvidentiaError",
     "InputError",
+    "Items",
     "OutputError",
     "Run",
     "UnknownNameError",
@@ -45,6 +48,7 @@ __all__ = [
     "compare",
     "evaluate",
     "load_card",
+    "read_items",
     "read_run",
     "read_trec",
     "resolve_name",

@@ -9,7 +9,9 @@ from evidentia.tables.card import CardMismatch, DatasetCard, Target, check_card,
 from evidentia.tables.queries import STATES, Candidates, Coded, Queries, Ragged
 
 if TYPE_CHECKING:
+    from evidentia.tables.items import Items
     from evidentia.tables.read import read_run, validate_run
+    from evidentia.tables.read_items import read_items
     from evidentia.tables.run import Run, Source
     from evidentia.tables.trec import read_trec, validate_trec
 
@@ -19,6 +21,7 @@ __all__ = [
     "CardMismatch",
     "Coded",
     "DatasetCard",
+    "Items",
     "Queries",
     "Ragged",
     "Run",
@@ -26,6 +29,7 @@ __all__ = [
     "Target",
     "check_card",
     "load_card",
+    "read_items",
     "read_run",
     "read_trec",
     "validate_run",
@@ -33,8 +37,10 @@ __all__ = [
 ]
 
 _LAZY = {
+    "Items": "items",
     "Run": "run",
     "Source": "run",
+    "read_items": "read_items",
     "read_run": "read",
     "read_trec": "trec",
     "validate_run": "read",

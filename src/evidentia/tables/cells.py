@@ -34,6 +34,12 @@ def convert(table: Table, name: str, kind: str) -> tuple[pl.Series, list[Problem
     return converted, _wrong_type(table, name, kind, bad)
 
 
+def holds_numbers(series: pl.Series) -> bool:
+    """Whether a column has a value, and every value is a number; texts that spell numbers are."""
+    filled = _filled(series)
+    return bool(filled.any() and _number(series).filter(filled).is_not_null().all())
+
+
 def unquoted(series: pl.Series) -> pl.Series:
     """Take away the quote that a result folder puts before what a spreadsheet would run as a formula.
 

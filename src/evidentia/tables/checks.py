@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import polars as pl
@@ -27,9 +27,9 @@ def train_problems(table: Table) -> list[Problem]:
     return [p for check in (missing_ids, _duplicate_query, _fold_missing) for p in check(table)]
 
 
-def missing_ids(table: Table) -> list[Problem]:
-    """Find rows without a post or a criterion."""
-    ids = [column for column in ("post_id", "criterion_id", "sent_uid") if table.has(column)]
+def missing_ids(table: Table, columns: Sequence[str] = ("post_id", "criterion_id", "sent_uid")) -> list[Problem]:
+    """Find rows without one of their ids."""
+    ids = [column for column in columns if table.has(column)]
     bad = table.rows(pl.any_horizontal(pl.col(ids).is_null()))
     remedy = "Give every row its ids; delete blank lines."
     return table.problem("MISSING_ID", bad, f"without {' or '.join(ids)}", remedy)
@@ -103,7 +103,7 @@ def not_finite(table: Table, column: str, code: str) -> list[Problem]:
     if not table.has(column):
         return []
     bad = table.rows(pl.col(column).is_finite().fill_null(False).not_())
-    remedy = f"Give every row a finite {column}" + ("." if column == "score" else ", or leave the column out.")
+    remedy = f"Give every row a finite {column}" + ("." if column in ("score", "gt") else ", or leave the column out.")
     return table.problem(code, bad, f"whose {column} is missing or not finite", remedy, column)
 
 

@@ -34,8 +34,7 @@ _IDS = {"post_id": "the post_id", "criterion_id": "the criterion_id", "fold": "t
 
 def label_problems(table: Table, by: Sequence[str] = ()) -> list[Problem]:
     """Find ids with white space around them, texts that stand where labels belong, and slices without end."""
-    ids = [column for column in _IDS if table.has(column)]
-    problems = [p for c in ids for p in padded(table, _IDS[c], _rows(table, c, pl.col(c).str.contains(_PADDED)))]
+    problems = [problem for column in _IDS if table.has(column) for problem in _padded(table, column, _IDS[column])]
     if table.has("sent_uid"):
         bar = pl.col("sent_uid").str.contains("|", literal=True)
         problems += bar_in_uid(table, "the sent_uid", _rows(table, "sent_uid", bar))
@@ -44,6 +43,14 @@ def label_problems(table: Table, by: Sequence[str] = ()) -> list[Problem]:
     for column, limit in limits.items():
         problems += text_as_label(table, column, limit)
     return problems + [problem for column in slices for problem in _too_many(table, column)]
+
+
+def item_label_problems(table: Table) -> list[Problem]:
+    """The same for the clusters and items of a predictor that may abstain."""
+    limits = {"cluster_id": _LIMITS["post_id"], "item": _LIMITS["criterion_id"]}
+    there = {column: limit for column, limit in limits.items() if table.has(column)}
+    problems = [problem for column in there for problem in _padded(table, column, f"the {column}")]
+    return problems + [p for column, limit in there.items() for p in text_as_label(table, column, limit)]
 
 
 def text_as_label(table: Table, column: str, limit: _Limit = _LIMITS["post_id"]) -> list[Problem]:
@@ -59,6 +66,10 @@ def text_as_label(table: Table, column: str, limit: _Limit = _LIMITS["post_id"])
     name = column if column in _LIMITS else shown(column)
     remedy = f"Labels are printed in results, so they may have at most {allowed}: name or map another column."
     return table.problem("TEXT_AS_LABEL", _rows(table, column, text), f"whose {name} looks like a text", remedy)
+
+
+def _padded(table: Table, column: str, what: str) -> list[Problem]:
+    return padded(table, what, _rows(table, column, pl.col(column).str.contains(_PADDED)))
 
 
 def _rows(table: Table, column: str, condition: pl.Expr) -> Ints:

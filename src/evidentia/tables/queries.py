@@ -22,23 +22,24 @@ STATES = ("NEG", "UNCERTAIN", "POS")
 NEG, UNCERTAIN, POS = range(3)
 
 
-class _Frozen:
+class Frozen:
     """Makes the arrays of a dataclass read-only: through views, so that the arrays of a caller stay as they are."""
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
             if isinstance(value, np.ndarray):
-                object.__setattr__(self, name, _read_only(value))
+                object.__setattr__(self, name, read_only(value))
 
 
-def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """A view of the array that cannot be written through."""
     view = array.view()
     view.setflags(write=False)
     return view
 
 
 @dataclass(frozen=True, eq=False)
-class Ragged(_Frozen):
+class Ragged(Frozen):
     """A list of integers for every query: the list of query i is values[offsets[i]:offsets[i + 1]]."""
 
     offsets: Ints
@@ -47,12 +48,12 @@ class Ragged(_Frozen):
     @cached_property
     def lengths(self) -> Ints:
         """How long each list is."""
-        return _read_only(np.diff(self.offsets))
+        return read_only(np.diff(self.offsets))
 
     @cached_property
     def owner(self) -> Ints:
         """The query that each value belongs to."""
-        return _read_only(np.repeat(np.arange(len(self.offsets) - 1), self.lengths))
+        return read_only(np.repeat(np.arange(len(self.offsets) - 1), self.lengths))
 
     def take(self, rows: Ints) -> Ragged:
         """The lists of the given queries, in that order."""
@@ -68,7 +69,7 @@ class Ragged(_Frozen):
 
 
 @dataclass(frozen=True, eq=False)
-class Coded(_Frozen):
+class Coded(Frozen):
     """A column of labels as integer codes; the labels are in display order."""
 
     codes: Ints
@@ -76,7 +77,7 @@ class Coded(_Frozen):
 
 
 @dataclass(frozen=True, eq=False)
-class Candidates(_Frozen):
+class Candidates(Frozen):
     """The scored candidates of every query, in the order of the queries and, within one, of the file."""
 
     offsets: Ints
@@ -92,7 +93,7 @@ class Candidates(_Frozen):
 
 
 @dataclass(frozen=True, eq=False)
-class Queries(_Frozen):
+class Queries(Frozen):
     """The EVAL (or the TUNE) queries of a run as plain arrays; what a run does not have is None.
 
     Rows are sorted by post (TUNE rows by fold first), so a block between two posts is a table of its own.

@@ -72,4 +72,4 @@ def codes(ids: pl.Series, labels: Sequence[str]) -> Ints:
     return ids.cast(pl.Enum(labels)).to_physical().to_numpy().astype(np.int64)
 
 
-_KEY = {"post_id": "post", "criterion_id": "criterion"}
+_KEY = {"post_id": "post", "criterion_id": "criterion", "cluster_id": "cluster", "item": "item"}

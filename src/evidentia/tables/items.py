@@ -1,0 +1,115 @@
+"""What a predictor that may abstain said about every item: the arrays that risk and coverage are computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evidentia.errors import InputError, Problem, UnknownNameError, counted, shown, typed
+from evidentia.tables.order import by_number
+from evidentia.tables.queries import Bools, Floats, Frozen, Ints, read_only
+
+if TYPE_CHECKING:
+    from evidentia.tables.run import Source
+
+PHQ8_ROLE = "phq8"  # the role of a source that is a PHQ-8 run
+EVIDENCE_COUNTS = {"llm": "llm_evidence_count", "keyword": "keyword_evidence_count"}
+TOTAL_EVIDENCE = "total_evidence"
+
+
+@dataclass(frozen=True, eq=False)
+class Items(Frozen):
+    """Item instances of a predictor that may abstain. Rows are sorted by cluster, then item, then input row.
+
+    ``cluster`` holds codes into ``cluster_ids``, which name every included cluster, also one of which nothing was
+    predicted. ``pred`` is NaN where the predictor abstained, and a signal is NaN where the file has none.
+    ``item_max`` is the largest possible error, by which normalised losses are divided. ``failed`` names the
+    participants without a result; they have no rows.
+    """
+
+    name: str
+    cluster: Ints
+    cluster_ids: tuple[str, ...]
+    item: tuple[str, ...]
+    pred: Floats
+    gt: Floats
+    signals: Mapping[str, Floats] = field(default_factory=lambda: MappingProxyType({}))
+    mode: str | None = None
+    item_max: float | None = None
+    failed: tuple[str, ...] = ()
+    sources: tuple[Source, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        frozen = {name: read_only(values) for name, values in self.signals.items()}
+        object.__setattr__(self, "signals", MappingProxyType(frozen))
+
+    def __len__(self) -> int:
+        return len(self.cluster)
+
+    @property
+    def predicted(self) -> Bools:
+        """Where the predictor gave an answer."""
+        return ~np.isnan(self.pred)
+
+    def confidence(self, name: str) -> Floats:
+        """The signal of this name, which every predicted item must have; abstained items may lack it (NaN)."""
+        if name not in self.signals:
+            raise UnknownNameError(Problem("UNKNOWN_SIGNAL", self._unknown(name)))
+        values = self.signals[name]
+        lacking = np.flatnonzero(self.predicted & np.isnan(values))
+        if len(lacking):
+            message = (
+                f"{self.name}: {counted(len(lacking), 'predicted item')} without {shown(name)} "
+                f"(first: {self._where(int(lacking[0]))}). "
+                "Give every predicted item a value, or name another signal as the confidence."
+            )
+            raise InputError(Problem("MISSING_CONFIDENCE", message))
+        return values
+
+    def take(self, rows: Ints) -> Items:
+        """The given rows (ascending); the clusters and their codes stay, also those that lose all their rows."""
+        return replace(
+            self,
+            cluster=self.cluster[rows],
+            item=tuple(self.item[row] for row in rows),
+            pred=self.pred[rows],
+            gt=self.gt[rows],
+            signals={name: values[rows] for name, values in self.signals.items()},
+        )
+
+    def restricted_to(self, cluster_ids: Collection[str]) -> Items:
+        """The clusters that are also among the given ones, coded and sorted anew.
+
+        Of two runs, ``a.restricted_to(b.cluster_ids)`` and ``b.restricted_to(a.cluster_ids)`` have the same clusters.
+        """
+        given = set(cluster_ids)
+        kept = by_number(name for name in self.cluster_ids if name in given)
+        code = {name: at for at, name in enumerate(kept)}
+        recoded = np.array([code.get(name, -1) for name in self.cluster_ids], np.int64)[self.cluster]
+        # without an id that is no number the others may sort as numbers, so the rows move with their clusters
+        order = np.argsort(recoded, kind="stable")
+        rows = order[recoded[order] >= 0]
+        return replace(self.take(rows), cluster=recoded[rows], cluster_ids=kept)
+
+    @property
+    def _is_phq8(self) -> bool:
+        return any(source.role == PHQ8_ROLE for source in self.sources)
+
+    def _where(self, row: int) -> str:
+        unit = "participant" if self._is_phq8 else "cluster"
+        return f"{unit} {shown(self.cluster_ids[self.cluster[row]])}, item {shown(self.item[row])}"
+
+    def _unknown(self, name: str) -> str:
+        there = ", ".join(map(shown, self.signals)) or "no signals at all"
+        message = f"{self.name}: there is no signal {typed(name)}; there is {there}."
+        needed = {TOTAL_EVIDENCE: EVIDENCE_COUNTS, **{short: {short: key} for short, key in EVIDENCE_COUNTS.items()}}
+        lacking = [key for short, key in needed.get(name, {}).items() if short not in self.signals]
+        if lacking and self._is_phq8:
+            return f"{message} {name} needs {' and '.join(lacking)} in item_signals; write the run again with them."
+        return f"{message} Name one of these as the confidence, or add what is missing to the file."
