@@ -9,9 +9,9 @@ from evidentia.tables.card import CardMismatch, DatasetCard, Target, check_card,
 from evidentia.tables.queries import STATES, Candidates, Coded, Queries, Ragged
 
 if TYPE_CHECKING:
+    from evidentia.tables.item_table import read_items
     from evidentia.tables.items import Items
     from evidentia.tables.read import read_run, validate_run
-    from evidentia.tables.read_items import read_items
     from evidentia.tables.run import Run, Source
     from evidentia.tables.trec import read_trec, validate_trec
 
@@ -40,7 +40,7 @@ _LAZY = {
     "Items": "items",
     "Run": "run",
     "Source": "run",
-    "read_items": "read_items",
+    "read_items": "item_table",
     "read_run": "read",
     "read_trec": "trec",
     "validate_run": "read",

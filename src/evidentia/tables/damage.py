@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -103,6 +104,29 @@ def broken_jsonl(name: str, data: bytes) -> list[Problem]:
     return _mixed_types(name, types)
 
 
+def broken_json(name: str, error: Exception) -> Problem:
+    """Say where a file stops being one JSON document, and what it may be instead."""
+    if not isinstance(error, json.JSONDecodeError):
+        place = "a number with too many digits" if isinstance(error, ValueError) else "brackets nested too deeply"
+        hint = "Write it again as plain JSON."
+    else:
+        place = f"first: line {error.lineno}, column {error.colno}"
+        hint = "Write it again as one JSON document; if it was cut short, copy it again."
+        if error.msg == "Extra data":
+            hint = "Something follows the end of the document; if this is a table in JSON Lines, name it .jsonl."
+        elif not error.doc.lstrip().startswith(("{", "[")):
+            hint = "If this is a table, name it by its format, for example .csv."
+    return Problem("BROKEN_JSON", f"{name}: cannot be read as JSON ({place}). {hint}")
+
+
+def constants_in_json(name: str, text: str, count: int) -> Problem:
+    """Say where a JSON document first has a NaN or an Infinity."""
+    bare = next(match for match in _STRING_OR_CONSTANT.finditer(text) if match[0][0] != '"')
+    line = text.count("\n", 0, bare.start()) + 1
+    message = f"{name}: {counted(count, 'value')} that JSON does not have (first: line {line}, {bare[0]})."
+    return Problem("BROKEN_JSON", f"{message} Write null where there is no number.")
+
+
 def json_lines(data: bytes) -> Iterator[tuple[int, bytes]]:
     """The lines of a JSONL file that are not blank, with their numbers."""
     return ((number, line) for number, line in enumerate(data.split(b"\n"), 1) if line.strip())
@@ -121,6 +145,9 @@ def _mixed_types(name: str, types: dict[str, dict[str, int]]) -> list[Problem]:
             f"(first: {shown(key)}, {places}). Write the same type on every line.",
         )
     ]
+
+
+_STRING_OR_CONSTANT = re.compile(r'"(?:\\.|[^"\\])*"|NaN|-?Infinity')
 
 
 class _ConstantError(ValueError):

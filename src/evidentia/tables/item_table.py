@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TypeGuard
 
 import numpy as np
 import polars as pl
@@ -17,6 +20,8 @@ from evidentia.tables.files import Loaded, load
 from evidentia.tables.items import Items
 from evidentia.tables.labels import item_label_problems
 from evidentia.tables.order import by_number
+from evidentia.tables.phq8 import read_phq8
+from evidentia.tables.phq8_results import HIGHEST_SCORE
 from evidentia.tables.run import Source
 from evidentia.tables.table import ROW, Table, codes
 
@@ -34,6 +39,7 @@ def read_items(
 ) -> Items:
     """Read and check the items of a predictor that may abstain.
 
+    A JSON file (gzip too), or the mapping it was parsed to, is a PHQ-8 run; ``mode`` chooses one of its experiments.
     A CSV, TSV, Parquet or JSONL file (gzip too) or a data frame has one row per item: cluster_id, item, pred (empty
     where it abstained), gt and confidence; every further column of numbers is a further signal. ``item_max`` is
     the largest possible error, by which normalised losses are divided. ``mapping`` and ``delimiter`` are those of
@@ -44,9 +50,24 @@ def read_items(
     >>> items.cluster_ids, items.pred.tolist()
     (('1', '2'), [3.0, nan])
     """
+    if isinstance(source, Mapping) or _is_json(source):
+        _refuse_for_phq8(item_max, mapping)
+        return read_phq8(source if isinstance(source, Mapping) else Path(source), mode=mode)
     if mode is not None:
         raise refuse("MODE", f"mode is {shown(mode)}, but a table has no modes. Leave mode out.")
     return _read_table(load(source, delimiter=delimiter), mapping, _checked_max(item_max))
+
+
+def _is_json(source: object) -> TypeGuard[str | os.PathLike[str]]:
+    return isinstance(source, str | os.PathLike) and str(source).lower().removesuffix(".gz").endswith(".json")
+
+
+def _refuse_for_phq8(item_max: float | None, mapping: Mapping[str, str] | None) -> None:
+    if item_max is not None and item_max != HIGHEST_SCORE:
+        message = f"item_max is {shown(item_max)}, but PHQ-8 items are scored from 0 to {HIGHEST_SCORE}. Leave it out."
+        raise refuse("ITEM_MAX", message)
+    if mapping:
+        raise refuse("MAPPING", "A PHQ-8 run has no columns to map. Leave the mapping out.")
 
 
 def _checked_max(item_max: float | None) -> float | None:
@@ -57,6 +78,10 @@ def _checked_max(item_max: float | None) -> float | None:
 
 
 def _read_table(loaded: Loaded, mapping: Mapping[str, str] | None, item_max: float | None) -> Items:
+    if "experiments" in loaded.frame.columns:
+        raise refuse(
+            "NOT_A_TABLE", f"{loaded.name}: this looks like a PHQ-8 run. Name the file .json to read it as one."
+        )
     taken = {*_ITEMS, ROW, *(mapping or {}).values()}
     further = [c.name for c in loaded.frame.iter_columns() if c.name not in taken and holds_numbers(c)]
     read = typed(loaded, _ITEMS | dict.fromkeys(further, NUMBER), mapping, tuple(_ITEMS))
