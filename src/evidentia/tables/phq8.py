@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from evidentia.tables.document import Faults, read_document
 from evidentia.tables.files import read_content
 from evidentia.tables.items import PHQ8_ROLE, Items
 from evidentia.tables.order import by_number
-from evidentia.tables.phq8_results import HIGHEST_SCORE, PHQ8_ITEMS, label, read_participants, read_signals
+from evidentia.tables.phq8_results import HIGHEST_SCORE, PHQ8_ITEMS, Participant, label, read_participants, read_signals
 from evidentia.tables.run import Source
 
 _LAYOUT = (
@@ -36,12 +36,12 @@ def read_phq8(source: Path | Mapping[str, Any], *, mode: str | None = None) -> I
     stay in. ``mode`` chooses the experiment where there are several.
     """
     if isinstance(source, Mapping):
-        return _items("<mapping>", None, source, mode)
+        return _items("<mapping>", source, mode, None)
     content = read_content(source)
-    return _items(content.name, content.sha256, read_document(content), mode)
+    return _items(content.name, read_document(content), mode, content.sha256)
 
 
-def _items(name: str, sha256: str | None, document: object, mode: str | None) -> Items:
+def _items(name: str, document: object, mode: str | None, sha256: str | None) -> Items:
     experiment = _chosen(name, _experiments(name, document), mode)
     faults = Faults(name)
     read = {participant.id: participant for participant in read_participants(experiment.results, faults)}
@@ -52,19 +52,21 @@ def _items(name: str, sha256: str | None, document: object, mode: str | None) ->
     if not included:
         message = f"{name}: 0 of {counted(len(read), 'participant')} with success = true. There is nothing to judge."
         raise refuse("NO_SUCCESS", message)
+    source = Source(PHQ8_ROLE, name, sha256, len(included) * len(PHQ8_ITEMS))
+    return replace(_built(included, signals, source), mode=experiment.mode, failed=failed, notes=_notes(name, failed))
+
+
+def _built(included: Sequence[Participant], signals: Mapping[str, list[float]], source: Source) -> Items:
     return Items(
-        name="items" if sha256 is None else name,
+        name="items" if source.sha256 is None else source.name,
         cluster=np.repeat(np.arange(len(included)), len(PHQ8_ITEMS)),
         cluster_ids=tuple(participant.id for participant in included),
         item=PHQ8_ITEMS * len(included),
         pred=np.array([participant.pred for participant in included]).ravel(),
         gt=np.array([participant.gt for participant in included]).ravel(),
         signals={signal: np.array(values) for signal, values in signals.items()},
-        mode=experiment.mode,
         item_max=float(HIGHEST_SCORE),
-        failed=failed,
-        sources=(Source(PHQ8_ROLE, name, sha256, len(included) * len(PHQ8_ITEMS)),),
-        notes=_notes(name, failed),
+        sources=(source,),
     )
 
 
