@@ -8,6 +8,7 @@ import pytest
 
 from evidentia.evaluation import command_of
 from evidentia.results import loads
+from evidentia.tables import read_items
 
 from .command import contents, evidentia, refused
 
@@ -27,6 +28,45 @@ def test_the_paths_that_were_written_are_printed_one_a_line(tmp_path: Path) -> N
     ran = evidentia("synth", *SMALL, "--trec", "-o", tmp_path / "x")
     assert (ran.code, ran.err) == (0, "")
     assert {Path(line) for line in ran.out.splitlines()} == set((tmp_path / "x").iterdir())
+
+
+def test_a_phq8_run_is_one_file_and_the_same_for_the_same_seed(tmp_path: Path) -> None:
+    words = ("synth", "--kind", "phq8", "--participants", "12", "--failures", "3", "--abstention", "0.25")
+    for folder, seed in (("a", 5), ("b", 5), ("c", 6)):
+        ran = evidentia(*words, "--seed", seed, "-o", tmp_path / folder)
+        assert (ran.code, ran.out, ran.err) == (0, f"{tmp_path / folder / 'phq8.json'}\n", "")
+    assert contents(tmp_path / "a") == contents(tmp_path / "b")
+    assert contents(tmp_path / "a") != contents(tmp_path / "c")
+    items = read_items(tmp_path / "a" / "phq8.json", mode="zero_shot")
+    assert (len(items.cluster_ids), len(items.failed)) == (9, 3)
+    assert items.predicted.mean() == 0.75
+
+
+def test_a_phq8_run_is_not_written_over_another_without_force(tmp_path: Path) -> None:
+    words = ("synth", "--kind", "phq8", "--participants", "3", "-o", tmp_path)
+    assert evidentia(*words).code == 0
+    before = contents(tmp_path)
+    refused(evidentia(*words, "--seed", "8"), "phq8.json", "--force")
+    assert contents(tmp_path) == before
+    assert evidentia(*words, "--seed", "8", "--force").code == 0
+    assert contents(tmp_path) != before
+
+
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        (("--kind", "phq8", "--posts", "3"), ("--posts does not apply to --kind phq8",)),
+        (("--kind", "phq8", "--mean-candidates", "20"), ("--mean-candidates does not apply",)),
+        (("--kind", "phq8", "--trec"), ("--trec does not apply",)),
+        (("--failures", "2"), ("--failures does not apply to --kind evidence",)),
+        (("--kind", "phq9"), ("no kind 'phq9'", "evidence, phq8")),
+        (("--kind", "phq8", "--participants", "3", "--failures", "3"), ("failures is 3", "at most 2")),
+        (("--kind", "phq8", "--abstention", "1.5", "--seed", "-1"), ("abstention is 1.5", "seed is -1")),
+    ],
+)
+def test_2_for_options_that_do_not_go_together(words: tuple[str, ...], parts: tuple[str, ...], tmp_path: Path) -> None:
+    refused(evidentia("synth", *words, "-o", tmp_path / "out"), *parts)
+    assert not (tmp_path / "out").exists()
 
 
 def test_what_was_asked_for_is_what_is_evaluated(tmp_path: Path) -> None:

@@ -191,18 +191,19 @@ class TestConfidence:
         assert np.isnan(read_items(run(made)).confidence("llm")[2])
 
 
-class TestModes:
-    TWO = {"experiments": [experiment(result(), mode="zero_shot"), experiment(result(9), mode="few_shot")]}
+TWO = {"experiments": [experiment(result(), mode="zero_shot"), experiment(result(9), mode="few_shot")]}
 
+
+class TestModes:
     def test_the_mode_chooses_the_experiment(self):
-        items = read_items(self.TWO, mode="few_shot")
+        items = read_items(TWO, mode="few_shot")
         assert (items.mode, items.cluster_ids) == ("few_shot", ("9",))
 
     def test_several_without_a_choice_are_listed(self):
-        says(the_problem(self.TWO, "MODE"), "2 experiments", "no mode was chosen", "'zero_shot', 'few_shot'")
+        says(the_problem(TWO, "MODE"), "2 experiments", "no mode was chosen", "'zero_shot', 'few_shot'")
 
     def test_an_unknown_mode_lists_the_known_ones(self):
-        says(the_problem(self.TWO, "MODE", mode="many_shot"), "no mode 'many_shot'", "'zero_shot', 'few_shot'")
+        says(the_problem(TWO, "MODE", mode="many_shot"), "no mode 'many_shot'", "'zero_shot', 'few_shot'")
 
     def test_two_experiments_of_one_mode(self):
         twice = {"experiments": [experiment(result()), experiment(result(9))]}

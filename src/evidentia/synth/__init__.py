@@ -1,14 +1,17 @@
-"""Invented runs of an evidence pipeline, for demonstrations, tests and benchmarks; they hold no text."""
+"""Invented runs of an evidence pipeline and of a PHQ-8 scorer, for demonstrations, tests and benchmarks; they hold no text."""
 
 from evidentia.synth.arrays import SyntheticArrays, synthetic_arrays
 from evidentia.synth.files import write_run, write_trec
+from evidentia.synth.phq8 import synthetic_phq8, write_phq8
 from evidentia.synth.run import SyntheticRun, synthetic_run
 
 __all__ = [
     "SyntheticArrays",
     "SyntheticRun",
     "synthetic_arrays",
+    "synthetic_phq8",
     "synthetic_run",
+    "write_phq8",
     "write_run",
     "write_trec",
 ]

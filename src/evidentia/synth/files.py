@@ -21,7 +21,7 @@ def write_run(run: SyntheticRun, folder: Path | str, *, format: str = "csv", ste
     if format not in FORMATS:
         raise InputError(f"There is no format {shown(format)}. Choose one of: {', '.join(FORMATS)}.")
     tables = {"per_query": run.per_query, "candidates": run.candidates}
-    target = _made(folder)
+    target = made_folder(folder)
     written = []
     for name, table in tables.items():
         if table.width:
@@ -50,13 +50,14 @@ def write_trec(run: SyntheticRun, folder: Path | str, *, tag: str = "synthetic")
         "score",
         pl.lit(tag).alias("tag"),
     )
-    target = _made(folder)
+    target = made_folder(folder)
     for table, name in ((qrels, "qrels.txt"), (ranking, "run.txt")):
         table.write_csv(target / name, separator=" ", include_header=False, quote_style="never")
     return target / "qrels.txt", target / "run.txt"
 
 
-def _made(folder: Path | str) -> Path:
+def made_folder(folder: Path | str) -> Path:
+    """Make the folder, and those above it, if it is not there."""
     target = Path(folder)
     try:
         target.mkdir(parents=True, exist_ok=True)
