@@ -11,7 +11,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from evidentia import arrays
+    from evidentia import arrays, selective
     from evidentia.errors import EvidentiaError, InputError, OutputError, UnknownNameError
     from evidentia.results import Estimate, Evaluation
     from evidentia.tables import Items, Run, load_card, read_items, read_run, read_trec, validate_run
@@ -52,14 +52,15 @@ __all__ = [
     "read_run",
     "read_trec",
     "resolve_name",
+    "selective",
     "validate_run",
 ]
 
 
 def __getattr__(name: str) -> Any:
     """Load names when they are first used, so that importing the package, and the command's help, stay fast."""
-    if name == "arrays":
-        return importlib.import_module("evidentia.arrays")
+    if name in {"arrays", "selective"}:
+        return importlib.import_module(f"evidentia.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'evidentia' has no attribute {name!r}")
     return getattr(importlib.import_module(f"evidentia.{_HOME[name]}"), name)

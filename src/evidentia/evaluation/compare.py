@@ -209,10 +209,10 @@ class _Pair:
             "criteria": [(d, by_criterion) for d in per_criterion],
         }
         found = self._replicated([want for part in wants.values() for want in part], progress)
-        judged = []
+        verdicts: list[Delta] = []
         for family, part in wants.items():
-            judged += self._judged([delta for d, g in part for delta in found[d, g.columns]], family)
-        return judged
+            verdicts += judged([delta for d, g in part for delta in found[d, g.columns]], family, self.alpha)
+        return verdicts
 
     def _replicated(
         self, wants: Sequence[Want], progress: Progress | None
@@ -250,7 +250,7 @@ class _Pair:
             system_n_clusters=int(second.clusters[i]),
             ci=(low, high) if sound and width else None,
             replicates_left_out=int(limits.left_out[i]),
-            p=_p_value(float(paired.p[i]), after - before, width) if sound else None,
+            p=p_value(float(paired.p[i]), after - before, width) if sound else None,
             warnings=(*self._warnings(paired, i), *_no_interval(sound, low, high)),
         )
 
@@ -268,20 +268,23 @@ class _Pair:
             whose = [name for name, mine in said.items() if words in mine]
             yield words if len(whose) == len(said) else f"{whose[0]}: {words}"
 
-    def _judged(self, deltas: Sequence[Delta], family: str) -> list[Delta]:
-        tested = [i for i, delta in enumerate(deltas) if delta.p is not None]
-        corrected: Floats = holm(np.array([deltas[i].p for i in tested], float)) if tested else np.zeros(0)
-        judged = [replace(delta, family=family, verdict="undefined" if delta.p is None else "tie") for delta in deltas]
-        for i, p in zip(tested, corrected, strict=True):
-            judged[i] = replace(judged[i], p_holm=float(p), verdict=self._verdict(judged[i], float(p)))
-        return judged
 
-    def _verdict(self, delta: Delta, p: float) -> Literal["win", "loss", "differs", "tie"]:
-        if p > self.alpha or not delta.delta:
-            return "tie"
-        if delta.direction == "neither":
-            return "differs"
-        return "win" if (delta.delta > 0) == (delta.direction == "higher") else "loss"
+def judged(deltas: Sequence[Delta], family: str, alpha: float) -> list[Delta]:
+    """The deltas of one family with p values corrected for each other (Holm), and a verdict for each."""
+    tested = [i for i, delta in enumerate(deltas) if delta.p is not None]
+    corrected: Floats = holm(np.array([deltas[i].p for i in tested], float)) if tested else np.zeros(0)
+    found = [replace(delta, family=family, verdict="undefined" if delta.p is None else "tie") for delta in deltas]
+    for i, p in zip(tested, corrected, strict=True):
+        found[i] = replace(found[i], p_holm=float(p), verdict=_verdict(found[i], float(p), alpha))
+    return found
+
+
+def _verdict(delta: Delta, p: float, alpha: float) -> Literal["win", "loss", "differs", "tie"]:
+    if p > alpha or not delta.delta:
+        return "tie"
+    if delta.direction == "neither":
+        return "differs"
+    return "win" if (delta.delta > 0) == (delta.direction == "higher") else "loss"
 
 
 def _no_interval(sound: bool, low: float, high: float) -> list[str]:
@@ -295,7 +298,7 @@ def _no_interval(sound: bool, low: float, high: float) -> list[str]:
     ]
 
 
-def _p_value(p: float, delta: float, width: bool) -> float | None:
+def p_value(p: float, delta: float, width: bool) -> float | None:
     """Where every resample gives one and the same difference there is nothing to test, unless that difference is none."""
     if np.isnan(p):
         return None

@@ -73,6 +73,7 @@ class Computation:
         if isinstance(kind, Sweep):
             outcome, details = self._swept(kind, definition.args, grouping)
             return Cell(outcome, n, clusters, details)
+        assert isinstance(kind, Fit)
         return Cell(self._fitted(kind, grouping), n, clusters, ({},) * len(grouping))
 
     def per_query(self, definition: Definition) -> PerQuery | None:

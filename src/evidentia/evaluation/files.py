@@ -19,10 +19,12 @@ import polars as pl
 
 from evidentia.errors import OutputError, counted
 from evidentia.results import Comparison, Evaluation, dumps, dumps_by_line
-from evidentia.tables import Run
+from evidentia.tables import Items, Run
 
 MANIFEST_SCHEMA = "evidentia.manifest/1"
 COMPARISON_MANIFEST_SCHEMA = "evidentia.comparison-manifest/1"
+SELECTIVE_MANIFEST_SCHEMA = "evidentia.selective-manifest/1"
+OURS = frozenset({MANIFEST_SCHEMA, COMPARISON_MANIFEST_SCHEMA, SELECTIVE_MANIFEST_SCHEMA})
 CONTRACT_COLUMNS = (
     *(
         "post_id",
@@ -89,7 +91,7 @@ def may_write(folder: Path, *, force: bool) -> None:
         raise OutputError(f"{name} exists. Choose another folder with -o, or replace it with --force.")
     manifest = manifest_of(folder)
     ours = {*manifest.get("files", {}), "manifest.json", "verification.json"}
-    if manifest.get("schema") not in {MANIFEST_SCHEMA, COMPARISON_MANIFEST_SCHEMA}:
+    if manifest.get("schema") not in OURS:
         raise OutputError(
             f"{name} was not written by Evidentia (its manifest.json does not say so): --force leaves it alone."
         )
@@ -181,6 +183,36 @@ def write_comparison(
     ]
     about = {"profile": comparison.profile, "seed": comparison.seed, "resamples": comparison.resamples}
     _write_manifest(folder, COMPARISON_MANIFEST_SCHEMA, command, options, about | {"inputs": inputs})
+
+
+def write_selective(
+    folder: Path, runs: Mapping[str, Items], evaluation: Evaluation, *, command: str | None, options: Mapping[str, Any]
+) -> None:
+    """Write the numbers of a selective run, its items (and those of the run it is compared with), and the manifest."""
+    (folder / "summary.json").write_text(evaluation.to_json(), encoding="utf-8")
+    for role, items in runs.items():
+        items_frame(items).write_csv(folder / f"{role}.csv")
+    inputs = [
+        {"role": role, "name": s.name, "sha256": s.sha256, "rows": s.rows}
+        for role, run in runs.items()
+        for s in run.sources
+    ]
+    about = {"profile": evaluation.profile, "seed": evaluation.seed, "resamples": evaluation.resamples}
+    _write_manifest(folder, SELECTIVE_MANIFEST_SCHEMA, command, options, about | {"inputs": inputs})
+
+
+def items_frame(items: Items) -> pl.DataFrame:
+    """The items with everything that is needed to recompute every number; formulas are defused."""
+    frame = pl.DataFrame(
+        {
+            "cluster_id": [items.cluster_ids[code] for code in items.cluster],
+            "item": list(items.item),
+            "pred": pl.Series(items.pred, nan_to_null=True),
+            "gt": items.gt,
+        }
+    )
+    signals = {name: pl.Series(name, values, nan_to_null=True) for name, values in items.signals.items()}
+    return frame.with_columns(_defused("cluster_id"), _defused("item"), **signals)
 
 
 def _write_manifest(

@@ -12,7 +12,7 @@ from evidentia.errors import InputError, counted
 from evidentia.evaluation.compute import Cell, Computation
 from evidentia.evaluation.groups import Grouping
 from evidentia.evaluation.replicates import Progress, Replicated, replicate
-from evidentia.measures.core import Additive
+from evidentia.measures.core import Additive, Outcome
 from evidentia.measures.registry import Definition
 from evidentia.stats.intervals import Limits, bca_limits, clopper_pearson, percentile_limits
 from evidentia.stats.resampling import ResamplingPlan
@@ -85,7 +85,12 @@ def intervals(
     for replicated in replicate(queries, wants, plan, progress, jackknife=resampling.method == "bca"):
         cell = computation.cell(replicated.definition, replicated.grouping)
         limits = _limits(replicated, cell, resampling)
-        made = [_interval(replicated.definition, cell, limits, i, resampling) for i in range(len(replicated.grouping))]
+        kind = replicated.definition.kind
+        proportion = isinstance(kind, Additive) and kind.proportion
+        made = [
+            interval_of(cell.outcome, limits, i, resampling, clusters=int(cell.clusters[i]), proportion=proportion)
+            for i in range(len(replicated.grouping))
+        ]
         found[replicated.definition, replicated.grouping.columns] = made
     return found
 
@@ -96,20 +101,30 @@ def _limits(replicated: Replicated, cell: Cell, resampling: Resampling) -> Limit
     return bca_limits(replicated.values, cell.outcome.values, replicated.jackknife, resampling.level)
 
 
-def _interval(definition: Definition, cell: Cell, limits: Limits, index: int, resampling: Resampling) -> Interval:
+def interval_of(
+    outcome: Outcome,
+    limits: Limits,
+    index: int,
+    resampling: Resampling,
+    *,
+    clusters: int,
+    proportion: bool,
+    unit: str = "post",
+) -> Interval:
+    """The interval of one value; exact binomial limits where a proportion collapses, and a reason where there are none."""
     left_out = int(limits.left_out[index])
-    if cell.outcome.flaws[index] > 0:
+    if outcome.flaws[index] > 0:
         return Interval(None, None, left_out, "the value is a convention, not a measurement")
     low, high = float(limits.low[index]), float(limits.high[index])
     if np.isnan(low) or np.isnan(high):
         return Interval(None, None, left_out, "undefined in every resample")
     if spread_out(low, high):
         return Interval((low, high), resampling.method, left_out)
-    value, kind = float(cell.outcome.values[index]), definition.kind
-    if isinstance(kind, Additive) and kind.proportion and value in {0.0, 1.0}:
-        n = int(cell.clusters[index])
-        exact = clopper_pearson(n if value == 1.0 else 0, n, resampling.level)
-        return Interval(exact, "clopper-pearson", left_out, f"{SAME}, so the limits are exact binomial over {n} posts")
+    value = float(outcome.values[index])
+    if proportion and value in {0.0, 1.0}:
+        exact = clopper_pearson(clusters if value == 1.0 else 0, clusters, resampling.level)
+        reason = f"{SAME}, so the limits are exact binomial over {counted(clusters, unit)}"
+        return Interval(exact, "clopper-pearson", left_out, reason)
     return Interval(None, None, left_out, SAME)
 
 
@@ -118,12 +133,12 @@ def spread_out(low: float, high: float) -> bool:
     return high - low > 1e-12 * max(1.0, abs(low), abs(high))
 
 
-def small_sample_warnings(clusters: int, positives: int) -> tuple[str, ...]:
-    """What to say about a number that rests on few posts or few positives."""
+def small_sample_warnings(clusters: int, positives: int | None, unit: str = "post") -> tuple[str, ...]:
+    """What to say about a number that rests on few posts or few positives (None: it has none to count)."""
     few: list[str] = []
     if clusters < FEW_CLUSTERS:
-        few.append(f"rests on {counted(clusters, 'post')} (fewer than {FEW_CLUSTERS}): read the interval with care")
-    if positives < FEW_POSITIVES:
+        few.append(f"rests on {counted(clusters, unit)} (fewer than {FEW_CLUSTERS}): read the interval with care")
+    if positives is not None and positives < FEW_POSITIVES:
         few.append(f"rests on {counted(positives, 'query', 'queries')} with evidence (fewer than {FEW_POSITIVES})")
     return tuple(few)
 

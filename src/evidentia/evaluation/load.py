@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from evidentia.errors import InputError
-from evidentia.evaluation.files import MANIFEST_SCHEMA, manifest_of
+from evidentia.evaluation.files import MANIFEST_SCHEMA, SELECTIVE_MANIFEST_SCHEMA, manifest_of
 from evidentia.measures import Profile
 from evidentia.tables import Run, read_run
 
@@ -31,6 +31,10 @@ class LoadedResult:
 def load_result(folder: Path) -> LoadedResult:
     """Read a folder that `evidentia evaluate` wrote, with its TUNE rows: thresholds are chosen on them again."""
     manifest = manifest_of(folder)
+    if manifest.get("schema") == SELECTIVE_MANIFEST_SCHEMA:
+        raise InputError(
+            f"{folder.name} is a result of `evidentia selective`. Compare such runs with `evidentia selective RUN --against OTHER`."
+        )
     if manifest.get("schema") != MANIFEST_SCHEMA:
         raise InputError(f"{folder.name} is not a result folder of `evidentia evaluate`.")
     options = manifest.get("options") or {}

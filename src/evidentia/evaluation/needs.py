@@ -16,6 +16,7 @@ WORDS = {
     "selection": "needs selected_sent_uids",
     "candidates": "needs a candidates table with scores and gold marks (--candidates)",
     "complete": "needs one query for every (post, criterion) pair",
+    "items": "needs a run of a predictor that may abstain (see `evidentia selective`)",
     "tune": "needs folds and TUNE rows (a split column) with the same score column as EVAL, to choose thresholds on",
 }
 
@@ -32,6 +33,8 @@ def _met(need: str, run: Run) -> bool:
     queries, tune = run.queries, run.tune
     if need == "tune":
         return tune is not None and queries.has("fold") and shared_scores(tune, queries) is not None
+    if need == "items":
+        return False
     if need == "complete":
         return queries.complete
     column = {"score": "scores", "gold": "n_gold", "ranking": "gold_ranks", "selection": "n_selected"}.get(need, need)

@@ -12,13 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evidentia.measures.names import Cut
+from evidentia.stats.risk_coverage import Curves
 from evidentia.stats.sweeps import Counts
 from evidentia.tables.queries import Bools, Floats, Queries
 
 _SHARE = re.compile(r"0|1|0\.\d*[1-9]")  # shortest decimals in [0, 1], so that one threshold has one name
 _DECIMAL = re.compile(r"\d*\.?\d+")
 _COUNT = re.compile(r"[1-9]\d{0,2}|1000")  # enough for any histogram, and small enough for memory
-Unit = Literal["query", "post", "candidate"]
+Unit = Literal["query", "post", "candidate", "item"]
 Direction = Literal["higher", "lower", "neither"]
 
 
@@ -188,7 +189,15 @@ class Macro:
     weighted: bool = False  # by the criterion's number of queries with evidence
 
 
-Kind = Additive | Sweep | Fit | Macro
+@dataclass(frozen=True)
+class Selective:
+    """A reading of the risk-coverage curves of a predictor that may abstain, for any number of weightings at once."""
+
+    read: Callable[[Curves, Args], Outcome]
+    proportion: bool = False
+
+
+Kind = Additive | Sweep | Fit | Macro | Selective
 
 
 @dataclass(frozen=True)

@@ -21,12 +21,16 @@ _GROUP = re.compile(
 )
 _PLAIN_VALUE = re.compile(r'[^",\[\]\s](?:[^",\[\]]*[^",\[\]\s])?')
 _RANK = re.compile(r"[1-9]\d{0,5}", re.ASCII)
+COMMON = "common"  # the smaller coverage of two systems
 CUT_KINDS = ("FPR", "t", "coverage", "C")
 
 
 @dataclass(frozen=True)
 class Cut:
-    """Where a measure is cut: a rank (``k``, None meaning ALL), a budget (``FPR``), a threshold (``t``) or a coverage."""
+    """Where a measure is cut: a rank (``k``, None meaning ALL), a budget (``FPR``), a threshold (``t``) or a coverage.
+
+    A coverage without a value is the one that two systems have in common.
+    """
 
     kind: str
     value: Decimal | None
@@ -34,7 +38,8 @@ class Cut:
     def __str__(self) -> str:
         if self.kind == "k":
             return "ALL" if self.value is None else str(int(self.value))
-        assert self.value is not None
+        if self.value is None:
+            return f"{self.kind}={COMMON}"
         if self.kind == "FPR":
             return f"FPR={_plain(self.value * 100)}%"
         return f"{self.kind}={_plain(self.value)}"
@@ -110,7 +115,12 @@ def parse_cut(text: str, whole: str) -> Cut:
         raise UnknownNameError(
             f"{typed(whole)}: unknown cut. Known are @10, @ALL, @FPR=5%, @t=0.2, @coverage=0.5, @C=0.5."
         )
-    return Cut(kind, _share(value.strip(), whole))
+    if kind == "C" and value.strip().lower() == COMMON:
+        return Cut(kind, None)
+    share = _share(value.strip(), whole)
+    if share == 0 and kind in {"coverage", "C"}:
+        raise UnknownNameError(f"{typed(whole)}: a coverage must be more than 0.")
+    return Cut(kind, share)
 
 
 def _share(text: str, whole: str) -> Decimal:

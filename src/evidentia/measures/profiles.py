@@ -150,6 +150,35 @@ PROFILES: Mapping[str, Profile] = {
 }
 
 
+SELECTIVE = Profile(
+    "selective",
+    "Predictors that may abstain: areas under risk-coverage curves, matched coverage",
+    ddof=1,
+    macro_f1="post",
+)
+AREAS = ("AURC", "nAURC", "eAURC", "AUGRC", "nAUGRC", "eAUGRC")
+COVERAGES = ("0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9", "1")
+
+
+def selective_names(coverages: Iterable[str] = COVERAGES, loss: str | None = None) -> tuple[str, ...]:
+    """The measures of a selective run: step areas with their plateau twins, and everything at each coverage."""
+    grid = tuple(coverages)
+    chosen = [f"loss={loss}"] if loss else []
+    both: tuple[list[str], ...] = ([], ["ties=plateau"])
+    return (
+        *("Cmax", _with("MAE", chosen)),
+        *(_with(name, [*ties, *chosen]) for name in AREAS for ties in both),
+        *(_with(name, ["order=oracle", *ties, *chosen]) for name in ("AURC", "AUGRC") for ties in both),
+        *(() if loss else ("AUGRC(loss=abs)", "AUGRC(ties=plateau,loss=abs)")),
+        *(f"{_with('MAE', chosen)}@coverage={c}" for c in grid),
+        *(f"{_with(name, [*ties, *chosen])}@C={c}" for name in ("AURC", "AUGRC") for ties in both for c in grid),
+    )
+
+
+def _with(base: str, params: list[str]) -> str:
+    return f"{base}({','.join(params)})" if params else base
+
+
 def profile_named(name: str) -> Profile:
     """The profile of that name; the error lists those that exist."""
     if name not in PROFILES:

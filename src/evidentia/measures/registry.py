@@ -8,13 +8,24 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from evidentia.errors import UnknownNameError, typed
-from evidentia.measures import calibration, confusion, counts, detection, extraction, gate, multilabel, ranking
+from evidentia.measures import (
+    calibration,
+    confusion,
+    counts,
+    detection,
+    extraction,
+    gate,
+    multilabel,
+    ranking,
+    selective,
+)
 from evidentia.measures.core import Args, Kind, Measure, Parameter, Population
 from evidentia.measures.names import Name, parse_name
 from evidentia.measures.profiles import Profile
 
 FAMILIES = tuple(
-    module.family for module in (counts, detection, confusion, calibration, ranking, extraction, gate, multilabel)
+    module.family
+    for module in (counts, detection, confusion, calibration, ranking, extraction, gate, multilabel, selective)
 )
 MEASURES: tuple[Measure, ...] = tuple(measure for family in FAMILIES for measure in family.measures)
 _BASES = {measure.base.lower(): measure.base for measure in MEASURES}
@@ -206,7 +217,9 @@ def _example(base: str) -> str:
     return (
         base
         + (f"({needed})" if needed else "")
-        + {"k": "@10", "FPR": "@FPR=5%", "t": "@t=0.2"}.get(measure.cut or "", "")
+        + {"k": "@10", "FPR": "@FPR=5%", "t": "@t=0.2", "coverage": "@coverage=0.5", "C": "@C=0.5"}.get(
+            measure.cut or "", ""
+        )
     )
 
 

@@ -4,6 +4,7 @@ from evidentia.results.comparison import Comparison, Delta
 from evidentia.results.curve import Curve
 from evidentia.results.estimate import Distribution, Estimate, Finding, NotComputed, OtherDefinition
 from evidentia.results.evaluation import Evaluation
+from evidentia.results.selective import SelectiveComparison
 from evidentia.results.strict_json import dumps, dumps_by_line, loads
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "Finding",
     "NotComputed",
     "OtherDefinition",
+    "SelectiveComparison",
     "dumps",
     "dumps_by_line",
     "loads",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -44,7 +45,12 @@ class Delta:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain content for JSON."""
-        return asdict(self) | {"ci": None if self.ci is None else list(self.ci), "warnings": list(self.warnings)}
+        values = {
+            name: None if math.isnan(value := getattr(self, name)) else value
+            for name in ("baseline_value", "system_value")
+        }
+        lists = {"ci": None if self.ci is None else list(self.ci), "warnings": list(self.warnings)}
+        return asdict(self) | values | lists
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
@@ -41,6 +42,7 @@ class Estimate:
     """A measure's value on one population, with its definition, sample size and every reservation about it.
 
     ``degenerate`` says why the value is a convention rather than a measurement; None means that it is a measurement.
+    A value of NaN (null in JSON) says that there is no convention either; it always has a reason.
     """
 
     name: str
@@ -78,7 +80,7 @@ class Estimate:
     def to_dict(self) -> dict[str, Any]:
         """The entry of ``summary.json``."""
         return {
-            "value": self.value,
+            "value": None if math.isnan(self.value) else self.value,
             "definition": self.definition,
             "ci": None if self.ci is None else list(self.ci),
             "ci_method": self.ci_method,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from evidentia.errors import UnknownNameError
 from evidentia.results.curve import Curve
 from evidentia.results.estimate import Estimate, Finding, NotComputed, OtherDefinition
+from evidentia.results.selective import SelectiveComparison
 from evidentia.results.strict_json import dumps_by_line
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class Evaluation:
     dataset: Mapping[str, Any] = field(default_factory=dict)
     curves: tuple[Curve, ...] = ()
     thresholds: tuple[Mapping[str, Any], ...] = ()  # chosen by this evaluation, with the posts they were chosen on
+    comparison: SelectiveComparison | None = None  # with another run of a predictor that may abstain
     per_query: Mapping[str, tuple[Any, Any]] = field(
         default_factory=dict, repr=False
     )  # values, and which of them count
@@ -92,6 +94,7 @@ class Evaluation:
             "other_definitions": [other.to_dict() for other in self.other_definitions],
             "checks": [check.to_dict() for check in self.checks],
             "notes": list(self.notes),
+            **({} if self.comparison is None else {"comparison": self.comparison.to_dict()}),
         }
 
     def to_json(self) -> str:
@@ -99,9 +102,11 @@ class Evaluation:
         return dumps_by_line(self.to_dict(), ("measures", "not_computed", "other_definitions", "checks"))
 
     def __repr__(self) -> str:
-        return (
-            f"<Evaluation of {self.dataset.get('queries', 0):,} queries: {len(self):,} numbers, profile {self.profile}>"
-        )
+        return f"<Evaluation of {self._size()}: {len(self):,} numbers, profile {self.profile}>"
+
+    def _size(self) -> str:
+        unit = "queries" if "queries" in self.dataset else "items"
+        return f"{self.dataset.get(unit, 0):,} {unit}"
 
     def to_frame(self) -> pl.DataFrame:
         """One row per number, as a polars frame."""

@@ -25,7 +25,7 @@ class Segments:
         """The sweep under many weightings at once (weights is clusters x replicates)."""
         gained, passed = self.positive @ weights, self.negative @ weights
         tied = None if self.tied is None else self.tied @ weights
-        return Counts(_cumulated(gained), _cumulated(passed), gained, passed, tied)
+        return Counts(cumulated(gained), cumulated(passed), gained, passed, tied)
 
 
 def segments(scores: Floats, labels: Bools, clusters: Ints, n_clusters: int) -> Segments:
@@ -56,7 +56,7 @@ def _matrix(step: Ints, owner: Ints, mask: Bools, shape: tuple[int, int]) -> Any
     return matrix.toarray() if matrix.nnz > DENSE * shape[0] * shape[1] else matrix
 
 
-def _cumulated(steps: Floats) -> Floats:
+def cumulated(steps: Floats) -> Floats:
     """Running sums down the rows; row by row, which is four times as fast as numpy's own cumsum along this axis."""
     points = np.empty((steps.shape[0] + 1, steps.shape[1]))
     points[0] = 0.0

@@ -1,0 +1,276 @@
+"""Selective prediction: judge predictors that may abstain, alone or against each other, or read one number off arrays.
+
+The array functions take the loss of every item (NaN where the predictor abstained) and its confidence; every item counts,
+abstained ones too, and equal confidences keep the order in which they are given.
+
+>>> import numpy as np
+>>> loss, confidence = np.array([0.0, 2.0, 0.0, np.nan]), np.array([2, 2, 1, 0])
+>>> aurc(loss, confidence), augrc(loss, confidence), cmax(loss)
+(0.4166666666666667, 0.25, 0.75)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from evidentia.errors import InputError
+from evidentia.evaluation.compare import OnMismatch
+from evidentia.evaluation.files import write_folder, write_selective
+from evidentia.evaluation.intervals import Method, Resampling
+from evidentia.evaluation.replicates import Progress
+from evidentia.evaluation.selective_compare import compare_items
+from evidentia.evaluation.selective_result import evaluate_items
+from evidentia.report import write_curves, write_tables
+from evidentia.results import Evaluation, SelectiveComparison
+from evidentia.stats.coverage import Coverage, counts_to_reach, counts_within
+from evidentia.stats.risk_coverage import Steps, ranking
+from evidentia.tables import Items, read_items
+from evidentia.tables.queries import Floats, Ints
+
+Rule = Literal["step", "plateau"]
+__all__ = [
+    "RiskCoverage",
+    "augrc",
+    "aurc",
+    "cmax",
+    "compare",
+    "evaluate",
+    "risk_at_coverage",
+    "risk_coverage_curve",
+]
+
+
+def evaluate(
+    items: Items | str | Path | object,
+    *,
+    seed: int,
+    mode: str | None = None,
+    confidence: str | Sequence[str] | None = None,
+    loss: str | None = None,
+    coverage: Iterable[Coverage | str] | None = None,
+    measures: Sequence[str] | None = None,
+    item_max: float | None = None,
+    against: Items | str | Path | object | None = None,
+    against_mode: str | None = None,
+    names: tuple[str, str] | None = None,
+    on_mismatch: OnMismatch = "error",
+    alpha: float = 0.05,
+    resamples: int = 10_000,
+    ci: float = 0.95,
+    ci_method: Method = "percentile",
+    command: str | None = None,
+    progress: Progress | None = None,
+) -> Evaluation:
+    """Every measure of selective prediction, with intervals by participant; ``save(folder)`` writes all files.
+
+    ``items`` is what ``read_items`` gave, or what it would read. ``against`` is a second run (or another mode of the same file):
+    the paired differences, this run minus that one, are then in ``comparison``.
+    """
+    resampling = Resampling(resamples, seed, ci, ci_method)
+    run = _read(items, mode, item_max)
+    other = _other(items, against, against_mode, item_max)
+    grid = None if coverage is None else tuple(_decimal(c) for c in coverage)
+    signals = (confidence,) if isinstance(confidence, str) else confidence
+    result = evaluate_items(
+        run,
+        confidence=signals,
+        loss=loss,
+        coverage=grid,
+        measures=measures,
+        resampling=resampling,
+        progress=progress,
+    )
+    if other is not None:
+        comparison = compare(
+            other,
+            run,
+            seed=seed,
+            names=names or _names(other, run),
+            confidence=signals,
+            loss=loss,
+            coverage=grid,
+            on_mismatch=on_mismatch,
+            alpha=alpha,
+            resamples=resamples,
+            ci=ci,
+            progress=progress,
+        )
+        result = replace(result, comparison=comparison)
+    options: Mapping[str, Any] = {
+        "mode": run.mode,
+        "against_mode": None if other is None else other.mode,
+        "confidence": list(result.dataset["signals"]),
+        "loss": loss,
+        "coverage": None if grid is None else [str(c) for c in grid],
+        "measures": None if measures is None else list(measures),
+        "item_max": run.item_max,
+        "on_mismatch": on_mismatch,
+        "alpha": alpha,
+        "ci": ci,
+        "ci_method": ci_method,
+    }
+    runs = {"items": run} | ({} if other is None else {"against_items": other})
+    return replace(result, writer=_writer(runs, command, options))
+
+
+def compare(
+    a: Items | str | Path | object,
+    b: Items | str | Path | object,
+    *,
+    seed: int,
+    names: tuple[str, str] | None = None,
+    confidence: str | Sequence[str] | None = None,
+    loss: str | None = None,
+    coverage: Iterable[Coverage | str] | None = None,
+    on_mismatch: OnMismatch = "error",
+    alpha: float = 0.05,
+    resamples: int = 10_000,
+    ci: float = 0.95,
+    progress: Progress | None = None,
+) -> SelectiveComparison:
+    """Paired differences b - a on the same participants and draws, full, at each coverage, and up to the common coverage."""
+    first, second = _read(a, None, None), _read(b, None, None)
+    return compare_items(
+        first,
+        second,
+        names=names or _names(first, second),
+        confidence=(confidence,) if isinstance(confidence, str) else confidence,
+        loss=loss,
+        coverage=None if coverage is None else tuple(_decimal(c) for c in coverage),
+        resampling=Resampling(resamples, seed, ci),
+        alpha=alpha,
+        on_mismatch=on_mismatch,
+        progress=progress,
+    )
+
+
+def _writer(runs: Mapping[str, Items], command: str | None, options: Mapping[str, Any]) -> Any:
+    def save(result: Evaluation, folder: Path, force: bool) -> None:
+        def fill(temporary: Path) -> None:
+            write_tables(result, temporary / "tables")
+            write_curves(result, temporary / "figures")
+            write_selective(temporary, runs, result, command=command, options=options)
+
+        write_folder(folder, fill, force=force)
+
+    return save
+
+
+def _read(source: Items | object, mode: str | None, item_max: float | None) -> Items:
+    return source if isinstance(source, Items) else read_items(source, mode=mode, item_max=item_max)
+
+
+def _other(items: object, against: object | None, mode: str | None, item_max: float | None) -> Items | None:
+    """The second run: a file of its own, or another mode of the same file."""
+    if against is not None:
+        return _read(against, mode, item_max)
+    if mode is None:
+        return None
+    if isinstance(items, Items):
+        raise InputError("against_mode needs a file to read the other mode from: give it as against.")
+    return read_items(items, mode=mode, item_max=item_max)
+
+
+def _names(first: Items, second: Items) -> tuple[str, str]:
+    """What tells the two apart: their modes, else their file names, else their order."""
+    if first.mode and second.mode and first.mode != second.mode:
+        return first.mode, second.mode
+    if first.name != second.name:
+        return first.name, second.name
+    return f"{first.name} (A)", f"{second.name} (B)"
+
+
+def _decimal(coverage: Coverage | str) -> Decimal:
+    """A coverage as its shortest decimal."""
+    try:
+        value = Decimal(repr(float(coverage)) if isinstance(coverage, float | Fraction) else str(coverage).strip())
+    except ArithmeticError:
+        value = Decimal(0)
+    if not value.is_finite() or not 0 < value <= 1:
+        raise InputError("A coverage must be a number above 0 and at most 1, for example 0.5.")
+    return value.normalize()
+
+
+@dataclass(frozen=True, eq=False)
+class RiskCoverage:
+    """The curve: after each predicted item its coverage, the mean loss so far, and coverage times risk."""
+
+    coverage: Floats
+    risk: Floats
+    joint_risk: Floats
+
+
+def risk_coverage_curve(loss: ArrayLike, confidence: ArrayLike) -> RiskCoverage:
+    """The step curve, most confident items first: one point per predicted item.
+
+    >>> risk_coverage_curve([0.0, 2.0], [1.0, 3.0]).risk.tolist()
+    [2.0, 1.0]
+    """
+    steps, total = _steps(loss, confidence)
+    taken, lost = np.arange(1, int(steps.predicted[0]) + 1), steps.lost[1:, 0]
+    return RiskCoverage(taken / total, lost / taken, lost / total)
+
+
+def aurc(loss: ArrayLike, confidence: ArrayLike, *, ties: Rule = "step", up_to: Coverage | None = None) -> float:
+    """Area under the risk-coverage curve, 0 if everything is abstained; ``up_to`` truncates it at a coverage."""
+    steps, total = _steps(loss, confidence)
+    shape = steps.plateaus if ties == "plateau" else steps
+    return float((shape.risks[-1] if up_to is None else shape.risks_to(*_cut(up_to, steps, total)))[0] / total)
+
+
+def augrc(loss: ArrayLike, confidence: ArrayLike, *, ties: Rule = "step", up_to: Coverage | None = None) -> float:
+    """Area under the generalised (joint) risk-coverage curve of the losses as they are given."""
+    steps, total = _steps(loss, confidence)
+    shape = steps.plateaus if ties == "plateau" else steps
+    return float((shape.joint[-1] if up_to is None else shape.joint_to(*_cut(up_to, steps, total)))[0] / total**2)
+
+
+def risk_at_coverage(loss: ArrayLike, confidence: ArrayLike, coverage: Coverage) -> float | None:
+    """The mean loss of the first ceil(coverage x N) items; None where fewer are predicted.
+
+    >>> risk_at_coverage([0.0, 1.0, np.nan], [2, 1, 0], 0.5)
+    0.5
+    """
+    steps, total = _steps(loss, confidence)
+    _checked(coverage)
+    count = counts_to_reach(coverage, np.array([total]))
+    return None if count[0] > steps.predicted[0] else float(steps.mean_loss(count)[0])
+
+
+def cmax(loss: ArrayLike) -> float:
+    """The share of items that are predicted."""
+    losses = np.asarray(loss, np.float64)
+    return float(np.count_nonzero(~np.isnan(losses)) / max(len(losses), 1))
+
+
+def _steps(loss: ArrayLike, confidence: ArrayLike) -> tuple[Steps, int]:
+    losses, sure = np.asarray(loss, np.float64), np.asarray(confidence, np.float64)
+    if losses.ndim != 1 or losses.shape != sure.shape:
+        raise InputError(f"loss and confidence must be flat and of one length, not {losses.shape} and {sure.shape}.")
+    if not len(losses):
+        raise InputError("There are no items.")
+    held = ~np.isnan(losses)
+    if not np.isfinite(sure[held]).all() or not np.isfinite(losses[held]).all():
+        raise InputError("Every predicted item needs a finite loss and a finite confidence.")
+    order = ranking(sure[held], np.zeros(int(held.sum()), np.int64), losses[held])
+    return order.under(np.ones((1, 1))), len(losses)
+
+
+def _cut(coverage: Coverage, steps: Steps, total: int) -> tuple[Ints, Floats]:
+    _checked(coverage)
+    count, rest = counts_within(coverage, np.array([total]))
+    predicted = steps.predicted.astype(np.int64)
+    return np.minimum(count, predicted), np.where(count < predicted, rest, 0.0)
+
+
+def _checked(coverage: Coverage) -> None:
+    if not 0 < coverage <= 1:
+        raise InputError("A coverage must lie above 0 and be at most 1.")
