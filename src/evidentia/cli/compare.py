@@ -56,7 +56,7 @@ def compare(
             seed=seed,
             ci=ci,
             alpha=alpha,
-            on_mismatch=_policy(on_mismatch),
+            on_mismatch=policy(on_mismatch),
             out=out,
             force=force,
             command=command_line(sys.argv[1:]),
@@ -68,7 +68,8 @@ def compare(
         print_comparison(comparison, out)
 
 
-def _policy(name: str) -> Literal["error", "intersect"]:
+def policy(name: str) -> Literal["error", "intersect"]:
+    """What to do when the runs do not hold the same."""
     if name == "error":
         return "error"
     if name == "intersect":

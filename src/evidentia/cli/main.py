@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 import evidentia
-from evidentia.cli import compare, demo, evaluate, explain, measures, power, synth, validate
+from evidentia.cli import compare, demo, evaluate, explain, measures, power, selective, synth, validate
 from evidentia.errors import EvidentiaError
 
 INTERNAL = 70  # neither a failed check (1) nor bad input (2)
@@ -26,7 +26,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 COMMANDS = (
-    *(evaluate.evaluate, compare.compare, validate.validate, measures.measures, explain.explain),
+    *(evaluate.evaluate, selective.selective, compare.compare, validate.validate, measures.measures, explain.explain),
     *(power.power, synth.synth, demo.demo),
 )
 for command in COMMANDS:

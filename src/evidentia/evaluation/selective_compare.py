@@ -20,6 +20,7 @@ from evidentia.measures.profiles import COVERAGES, SELECTIVE
 from evidentia.measures.registry import Definition, resolve
 from evidentia.measures.selective import reached
 from evidentia.results import Delta, SelectiveComparison
+from evidentia.results.selective import REFUSED, UNTESTED
 from evidentia.stats.coverage import counts_to_reach
 from evidentia.stats.intervals import Limits, percentile_limits
 from evidentia.stats.resampling import ResamplingPlan
@@ -28,7 +29,7 @@ from evidentia.stats.threads import in_threads
 from evidentia.tables.items import Items
 from evidentia.tables.queries import Floats
 
-FAMILIES = ("measures", "coverage")
+FAMILIES = ("measures", "coverage", "truncated")
 Sides = tuple[Items, Items]
 
 
@@ -235,10 +236,10 @@ class _Pair:
         shares = " and ".join(f"{count / len(side):.4g}" for count, side in zip(counts, self.sides, strict=True))
         if measure.base == "MAE":
             return [
-                f"not compared: the two answer different shares of the items ({shares}), and the one that answers less leaves "
+                f"{REFUSED}the two answer different shares of the items ({shares}), and the one that answers less leaves "
                 "out harder items; compare MAE at a coverage that both reach, or areas up to the common coverage"
             ], []
-        return [], [f"not tested: the areas end at different coverages ({shares}); compare them at C=common"]
+        return [], [f"{UNTESTED}the areas end at different coverages ({shares}); compare them at C=common"]
 
 
 def shared_plan(readings: tuple[Readings, Readings], resampling: Resampling) -> ResamplingPlan:
@@ -253,8 +254,11 @@ def _defined(outcome: Outcome) -> Floats:
 
 
 def _family(definition: Definition) -> str:
+    """What p values are corrected over: mean losses at fixed coverages, areas up to them, and everything else."""
     cut = definition.args.cut
-    return "coverage" if cut is not None and cut.value is not None else "measures"
+    if cut is None or cut.value is None:
+        return "measures"
+    return "coverage" if cut.kind == "coverage" else "truncated"
 
 
 def _validity(coverage: str, names: tuple[str, str], sides: Sides) -> dict[str, object]:

@@ -26,6 +26,7 @@ from evidentia.measures.profiles import SELECTIVE
 from evidentia.measures.registry import canonical
 from evidentia.results import Estimate, Evaluation, Finding
 from evidentia.stats.intervals import Limits, bca_limits, percentile_limits
+from evidentia.stats.resampling import ResamplingPlan
 from evidentia.stats.risk_coverage import Curves, Ranking, within_ties
 from evidentia.tables.items import PHQ8_ROLE, Items
 from evidentia.tables.queries import Floats
@@ -47,7 +48,8 @@ def evaluate_items(
     task = task_for(items, confidence=confidence, loss=loss, coverage=coverage, measures=measures)
     readings = Readings(items, task.wants)
     found = readings.points()
-    limits = _limits(readings, found, resampling, progress)
+    plan = readings.plan(resampling)
+    limits = _limits(readings, found, resampling, plan, progress)
     narrator = _Narrator(items, task, readings, resampling)
     estimates = {e.name: e for want in task.wants for e in [narrator.estimate(want, found[want], limits.get(want))]}
     return Evaluation(
@@ -60,7 +62,7 @@ def evaluate_items(
         checks=(_complete(items), _joint_is_coverage_times_risk(readings), _no_area_below_its_optimum(found)),
         notes=(*items.notes, *task.notes),
         dataset=dataset_of(items, task.signals),
-        curves=risk_coverage_curves(items, task.signals, resampling, readings.plan(resampling)),
+        curves=risk_coverage_curves(items, task.signals, resampling, plan),
         resolve=partial(canonical, profile=SELECTIVE),
     )
 
@@ -85,11 +87,15 @@ def dataset_of(items: Items, signals: Sequence[str]) -> dict[str, object]:
 
 
 def _limits(
-    readings: Readings, found: Mapping[Want, Outcome], resampling: Resampling, progress: Progress | None
+    readings: Readings,
+    found: Mapping[Want, Outcome],
+    resampling: Resampling,
+    plan: ResamplingPlan,
+    progress: Progress | None,
 ) -> dict[Want, Limits]:
     if not resampling.resamples:
         return {}
-    values = readings.run(readings.plan(resampling), progress)
+    values = readings.run(plan, progress)
     if resampling.method == "percentile":
         return {want: percentile_limits(one[None], resampling.level) for want, one in values.items()}
     without = readings.run(readings.left_out())
@@ -169,14 +175,21 @@ class _Narrator:
         return [f"Cmax is {reached:.4g}: the area ends there, before the coverage that was asked for"]
 
     def _details(self, want: Want) -> dict[str, object]:
+        """Which confidence orders the items, at which coverage, and for a step area its plateau twin and what ties do to it."""
         definition, signal = want
         args = definition.args
-        if signal is None or args.cut is not None or definition.measure.base not in {"AURC", "AUGRC"}:
-            return {}
-        return tie_sensitivity(self.readings, want) if args["ties"] == "step" else {}
+        details: dict[str, object] = {} if signal is None else {"confidence": signal}
+        if args.cut is not None and args.cut.value is not None:
+            details["coverage"] = float(args.cut.value)
+        if args.get("ties") == "step":
+            twin = definition.with_params(ties="plateau").name(SELECTIVE) + group_suffix(self._group(signal))
+            details["plateau"] = twin
+            if signal is not None and args.cut is None and definition.measure.base in {"AURC", "AUGRC"}:
+                details["tie_sensitivity"] = tie_sensitivity(self.readings, want)
+        return details
 
 
-def tie_sensitivity(readings: Readings, want: Want) -> dict[str, object]:
+def tie_sensitivity(readings: Readings, want: Want) -> dict[str, float]:
     """The area with tied items in the best order, in expectation over orders, and in the worst."""
     ones = np.ones((readings.clusters, 1))
     own = readings.curves(ones)(want, None)
@@ -184,7 +197,7 @@ def tie_sensitivity(readings: Readings, want: Want) -> dict[str, object]:
     best, expected, worst = (_reread(own, order, want, ones) for order in within_ties(ranked))
     runs = np.diff(np.concatenate([[-1], ranked.ends]))
     tied = int(runs[runs > 1].sum())
-    return {"tie_sensitivity": {"best": best, "expected": expected, "worst": worst, "tied_items": tied}}
+    return {"best": best, "expected": expected, "worst": worst, "tied_items": tied}
 
 
 def _reread(own: Curves, order: Ranking, want: Want, weights: Floats) -> float:

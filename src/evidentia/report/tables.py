@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evidentia.results import Comparison, Estimate, Evaluation
+from evidentia.results import Comparison, Delta, Estimate, Evaluation
 
 Value = str | int | float | None
 
@@ -60,25 +61,32 @@ def tables_of(evaluation: Evaluation) -> tuple[Table, ...]:
 
 def delta_tables(comparison: Comparison) -> tuple[Table, ...]:
     """The deltas of a comparison: base measures, then per criterion."""
+    titles = {"measures": "Differences", "criteria": "Differences per criterion"}
+    families = {family: [d for d in comparison.deltas if d.family == family] for family in titles}
+    return tuple(delta_table(f"deltas_{family}", titles[family], part) for family, part in families.items() if part)
+
+
+def delta_table(name: str, title: str, deltas: Sequence[Delta]) -> Table:
+    """One row per delta, with everything said about it."""
     columns = (
         *("measure", "baseline", "system", "baseline value", "system value", "delta", "ci_low", "ci_high"),
         *("p", "p_holm", "verdict", "n", "n_clusters", "system_n", "system_n_clusters"),
         *("replicates_left_out", "warnings", "definition"),
     )
-    titles = {"measures": "Differences", "criteria": "Differences per criterion"}
-    tables = []
-    for family, title in titles.items():
-        rows = tuple(
-            (
-                *(d.name, d.baseline, d.system, d.baseline_value, d.system_value, d.delta, d.ci and d.ci[0]),
-                *(d.ci and d.ci[1], d.p, d.p_holm, d.verdict, d.n, d.n_clusters, d.system_n, d.system_n_clusters),
-                *(d.replicates_left_out, "; ".join(d.warnings), d.definition),
-            )
-            for d in comparison.deltas
-            if d.family == family
+    rows = tuple(
+        (
+            *(d.name, d.baseline, d.system, known(d.baseline_value), known(d.system_value), d.delta, d.ci and d.ci[0]),
+            *(d.ci and d.ci[1], d.p, d.p_holm, d.verdict, d.n, d.n_clusters, d.system_n, d.system_n_clusters),
+            *(d.replicates_left_out, "; ".join(d.warnings), d.definition),
         )
-        tables.append(Table(f"deltas_{family}", title, columns, rows))
-    return tuple(table for table in tables if table.rows)
+        for d in deltas
+    )
+    return Table(name, title, columns, rows)
+
+
+def known(value: float) -> float | None:
+    """A value, or None where there is none."""
+    return None if math.isnan(value) else value
 
 
 def measures_table(evaluation: Evaluation) -> Table:

@@ -6,6 +6,7 @@ import csv
 import re
 from pathlib import Path
 
+from evidentia.report.selective_tables import selective_tables
 from evidentia.report.tables import Table, Value, delta_tables, tables_of
 from evidentia.results import Comparison, Evaluation
 
@@ -35,7 +36,7 @@ _LONG = frozenset({"meaning", "definition", "population", "warnings"})
 def write_tables(evaluation: Evaluation, folder: Path) -> None:
     """Write every table as CSV (unrounded) and as LaTeX (rounded, booktabs)."""
     folder.mkdir()
-    for table in tables_of(evaluation):
+    for table in selective_tables(evaluation) if evaluation.profile == "selective" else tables_of(evaluation):
         _write(table, folder)
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 from evidentia.results.comparison import Delta
 
+REFUSED, UNTESTED = "not compared: ", "not tested: "  # how warnings begin that keep a reader from an unfair comparison
+
 
 @dataclass(frozen=True)
 class SelectiveComparison:

@@ -1,0 +1,169 @@
+"""A selective result on the screen: who was judged, areas, matched coverage, and the paired differences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table as Grid
+
+from evidentia.report.selective_tables import at_coverages, signals_table
+from evidentia.results import Delta, Estimate, Evaluation, SelectiveComparison
+from evidentia.results.selective import REFUSED, UNTESTED
+
+MOST_WITH_LIMITS = 2  # confidences whose intervals fit beside their values
+
+
+def print_selective(evaluation: Evaluation, out: Path | None) -> None:
+    """Who was judged, the areas with intervals, matched coverage, and the paired differences."""
+    console, data = Console(highlight=False), evaluation.dataset
+    unit, mode = data["unit"], f", mode [bold]{escape(str(data['mode']))}[/]" if data["mode"] else ""
+    failed = f", {data['failed']} failed and left out" if data["failed"] else ""
+    console.print(
+        f"[bold]{data['participants']:,}[/] {unit}s{failed}; N = [bold]{data['items']:,}[/] items, "
+        f"{data['predicted']:,} predicted{mode}; loss in the units of the score unless the name says otherwise"
+    )
+    console.print(_areas(evaluation, None))
+    for signal in data["signals"]:
+        console.print(f"\n[bold]Ordered by {escape(signal)}[/]")
+        console.print(_areas(evaluation, signal))
+    console.print("\n[bold]Mean loss at matched coverage[/]")
+    console.print(_coverage_grid(evaluation))
+    _print_signals(console, evaluation)
+    _print_marks(console, evaluation)
+    if evaluation.comparison is not None:
+        _print_comparison(console, evaluation.comparison)
+    for note in evaluation.notes:
+        console.print(f"[yellow]note[/] {escape(note)}")
+    for check in evaluation.checks:
+        if check.status == "failed":
+            console.print(f"[bold red]check failed[/] {check.code} {escape(check.title)}: {escape(check.message)}")
+    if out is not None:
+        console.print(
+            f"written to {escape(str(out))}: summary.json, items.csv, tables, figures, manifest.json", soft_wrap=True
+        )
+    console.print("[dim]Research software, not a medical device.[/]")
+
+
+def _areas(evaluation: Evaluation, signal: str | None) -> Grid:
+    """Step areas with their plateau twins, of one confidence; without one, what no confidence changes."""
+    grid = _grid("measure", "value", _level(evaluation), "plateau", "ties: best to worst" if signal else "")
+    for e in evaluation.measures.values():
+        twin = evaluation.measures.get(str(e.details.get("plateau")))
+        alone = e.measure.partition("(")[0] in {"Cmax", "MAE"}
+        if e.details.get("confidence") != signal or "coverage" in e.details or (twin is None and not alone):
+            continue
+        ties = e.details.get("tie_sensitivity")
+        spread = "" if ties is None else f"{ties['best']:.4f} to {ties['worst']:.4f}"
+        grid.add_row(escape(e.measure), _number(e), _limits(e.ci), "" if twin is None else _number(twin), spread)
+    return grid
+
+
+def _coverage_grid(evaluation: Evaluation) -> Grid:
+    signals = list(evaluation.dataset["signals"])
+    with_limits = len(signals) <= MOST_WITH_LIMITS
+    heads = [head for signal in signals for head in (escape(signal), *(["interval"] if with_limits else []))]
+    grid = _grid("coverage", *heads)
+    found = {(e.details["coverage"], e.details["confidence"]): e for e in at_coverages(evaluation)}
+    for coverage in dict.fromkeys(coverage for coverage, _ in found):
+        row = [found[coverage, signal] for signal in signals]
+        cells = [cell for e in row for cell in (_number(e), *([_limits(e.ci)] if with_limits else []))]
+        grid.add_row(f"{coverage:g}", *cells)
+    return grid
+
+
+def _print_signals(console: Console, evaluation: Evaluation) -> None:
+    if len(evaluation.dataset["signals"]) < 2:
+        return
+    rows = [row for row in signals_table(evaluation).rows if row[0] is not None]
+    ranked = ", ".join(f"{row[0]}. {escape(str(row[1]))} ({row[3]:.4f})" for row in rows)
+    console.print(f"\nConfidences by excess AURC, best first: {ranked}")
+
+
+def _print_marks(console: Console, evaluation: Evaluation) -> None:
+    unreached = [e for e in evaluation.measures.values() if e.degenerate and "@" in e.name]
+    others = [e for e in evaluation.measures.values() if e.degenerate and "@" not in e.name]
+    for e in others[:4]:
+        value = "null" if math.isnan(e.value) else f"{e.value:g}"
+        console.print(f"[yellow]degenerate[/] {escape(e.name)} = {value}: {e.degenerate}")
+    if unreached:
+        console.print(f"[dim]coverages that are not reached have no value ({len(unreached)} numbers)[/]")
+    warned = dict.fromkeys(w for e in evaluation.overall() for w in e.warnings if w.startswith("rests on"))
+    for warning in warned:
+        console.print(f"[yellow]small sample[/] {escape(warning)}")
+
+
+def _print_comparison(console: Console, comparison: SelectiveComparison) -> None:
+    first, second = escape(comparison.baseline), escape(comparison.system)
+    console.print(
+        f"\n[bold]{second}[/] (B) minus [bold]{first}[/] (A), {comparison.participants:,} of both, same draws"
+    )
+    counts = (comparison.baseline_predicted, comparison.system_predicted)
+    cmax = [count / comparison.items for count in counts]
+    console.print(
+        f"Cmax {cmax[0]:.4f} ({first}) and {cmax[1]:.4f} ({second}); common coverage {comparison.common_coverage:.4f}"
+    )
+    told = [d for d in comparison.deltas if d.p is not None and "plateau" not in d.name and _headline(d)]
+    for signal in dict.fromkeys(d.name.partition("[")[2] for d in told):
+        if signal:
+            console.print(f"[bold]{escape(signal.rstrip(']'))}[/]")
+        console.print(_delta_grid([d for d in told if d.name.partition("[")[2] == signal]))
+    for refusal in _refusals(comparison):
+        console.print(f"[yellow]not compared[/] {escape(refusal)}")
+    for note in comparison.notes:
+        console.print(f"[yellow]note[/] {escape(note)}")
+
+
+def _headline(delta: Delta) -> bool:
+    """Areas over all common coverages, and the mean loss at each one; the rest is in the tables."""
+    return delta.family == "measures" or delta.name.startswith("MAE")
+
+
+def _refusals(comparison: SelectiveComparison) -> list[str]:
+    """What is not compared, and why, each said once."""
+    words = [(d.name, w) for d in comparison.deltas for w in d.warnings]
+    refused = [f"{name}: {w.removeprefix(REFUSED)}" for name, w in words if w.startswith(REFUSED)]
+    untested = next((w for _, w in words if w.startswith(UNTESTED)), None)
+    reasons = dict.fromkeys(row["reason"] for row in comparison.coverages if not row["valid"])
+    where = {
+        reason: [f"{row['coverage']:g}" for row in comparison.coverages if row["reason"] == reason]
+        for reason in reasons
+    }
+    invalid = [f"at coverage {', '.join(coverages)}: {reason}" for reason, coverages in where.items()]
+    return [*refused, *([] if untested is None else [f"full areas: {untested.removeprefix(UNTESTED)}"]), *invalid]
+
+
+def _delta_grid(deltas: Sequence[Delta]) -> Grid:
+    grid = _grid("measure", "A", "B", "B - A", "interval", "p")
+    grid.add_column("verdict", no_wrap=True)
+    for d in deltas:
+        p = "" if d.p_holm is None else "<0.001" if d.p_holm < 0.001 else f"{d.p_holm:.3f}"
+        limits = "none" if d.ci is None else f"{d.ci[0]:+.4f} to {d.ci[1]:+.4f}"
+        values = f"{d.baseline_value:.4f}", f"{d.system_value:.4f}", f"{d.delta:+.4f}"
+        grid.add_row(escape(d.name.partition("[")[0]), *values, limits, p, d.verdict)
+    return grid
+
+
+def _grid(first: str, *others: str) -> Grid:
+    grid = Grid(box=None, pad_edge=False, header_style="bold")
+    grid.add_column(first, no_wrap=True)
+    for column in others:
+        grid.add_column(column, justify="right", no_wrap=True)
+    return grid
+
+
+def _level(evaluation: Evaluation) -> str:
+    return f"{100 * evaluation.interval.get('level', 0):g} % interval"
+
+
+def _number(estimate: Estimate) -> str:
+    if math.isnan(estimate.value):
+        return "-"
+    return f"{estimate.value:.4f} *" if estimate.degenerate else f"{estimate.value:.4f}"
+
+
+def _limits(limits: tuple[float, float] | None) -> str:
+    return "" if limits is None else f"{limits[0]:.4f} to {limits[1]:.4f}"
