@@ -1,0 +1,113 @@
+"""The queries of an evidence run as plain records, read from the files of a result folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from evidentia.verify.folder import ResultFolder
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A sentence of the query's post with its score."""
+
+    uid: str
+    score: float
+    gold: bool
+    node_prob: float | None = None
+
+
+@dataclass(frozen=True)
+class Query:
+    """One (post, criterion) pair with what the system said about it. What the run lacks is None."""
+
+    post: str
+    criterion: str
+    label: bool
+    fold: str | None = None
+    prob: float | None = None
+    detection_score: float | None = None
+    tau: float | None = None
+    tau_neg: float | None = None
+    tau_pos: float | None = None
+    state: str | None = None
+    gold: tuple[str, ...] | None = None
+    ranked: tuple[str, ...] | None = None
+    selected: tuple[str, ...] | None = None
+    candidates: tuple[Candidate, ...] | None = None
+    slices: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def gate(self) -> bool | None:
+        """The system's yes or no: not NEG where there is a state, else prob against tau, else against one half."""
+        if self.state is not None:
+            return self.state != "NEG"
+        if self.prob is None:
+            return None
+        return self.prob >= (0.5 if self.tau is None else self.tau)
+
+    @property
+    def score(self) -> float | None:
+        """What detection sweeps over: prob, else the detection score."""
+        return self.detection_score if self.prob is None else self.prob
+
+
+def read_queries(folder: ResultFolder) -> list[Query]:
+    """The evaluated queries in the order of the file."""
+    by = [str(column) for column in folder.manifest.get("options", {}).get("by", [])]
+    found = _candidates(folder) if folder.has("candidates.parquet") else None
+    return [_query(row, by, found) for row in folder.rows("per_query.csv")]
+
+
+def read_tune(folder: ResultFolder) -> list[Query]:
+    """The TUNE queries, on which thresholds were chosen."""
+    return [_query(row, [], None) for row in folder.records("tune.parquet")] if folder.has("tune.parquet") else []
+
+
+def _query(
+    row: Mapping[str, Any], by: Iterable[str], candidates: Mapping[tuple[str, str], list[Candidate]] | None
+) -> Query:
+    post, criterion = str(row["post_id"]), str(row["criterion_id"])
+    prob, low, high = (_number(row.get(name)) for name in ("prob", "tau_neg", "tau_pos"))
+    state = row.get("state") or None
+    if state is None and prob is not None and low is not None and high is not None:
+        state = "NEG" if prob < low else "POS" if prob >= high else "UNCERTAIN"
+    return Query(
+        post,
+        criterion,
+        str(row["has_evidence"]).lower() in {"true", "1"},
+        fold=None if row.get("fold") in {None, ""} else str(row["fold"]),
+        prob=prob,
+        detection_score=_number(row.get("detection_score")),
+        tau=_number(row.get("tau")),
+        tau_neg=low,
+        tau_pos=high,
+        state=state,
+        gold=_uids(row, "gold_sent_uids"),
+        ranked=_uids(row, "ranked_sent_uids"),
+        selected=_uids(row, "selected_sent_uids"),
+        candidates=None if candidates is None else tuple(candidates.get((post, criterion), ())),
+        slices={column: str(row[column]) for column in by},
+    )
+
+
+def _uids(row: Mapping[str, Any], name: str) -> tuple[str, ...] | None:
+    cell = row.get(name)
+    if name not in row or cell is None:
+        return None
+    return tuple(cell) if not isinstance(cell, str) else tuple(cell.split("|")) if cell else ()
+
+
+def _number(cell: object) -> float | None:
+    return None if cell is None or cell == "" else float(str(cell))
+
+
+def _candidates(folder: ResultFolder) -> dict[tuple[str, str], list[Candidate]]:
+    found: dict[tuple[str, str], list[Candidate]] = {}
+    for row in folder.records("candidates.parquet"):
+        if row.get("split") in {None, "EVAL"}:
+            made = Candidate(str(row["sent_uid"]), float(row["score"]), bool(row["is_gold"]), row.get("node_prob"))
+            found.setdefault((str(row["post_id"]), str(row["criterion_id"])), []).append(made)
+    return found

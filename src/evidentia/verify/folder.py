@@ -1,0 +1,76 @@
+"""The written files of a result, read with as little code as can be."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from evidentia.errors import InputError
+
+Row = dict[str, str]
+
+
+@dataclass(frozen=True)
+class ResultFolder:
+    """A folder that Evidentia wrote."""
+
+    path: Path
+
+    @cached_property
+    def manifest(self) -> dict[str, Any]:
+        """What went in, how it was run, and what came out."""
+        return self._json("manifest.json")
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """Every reported number."""
+        return self._json("summary.json")
+
+    def has(self, name: str) -> bool:
+        """Whether a file is there."""
+        return (self.path / name).is_file()
+
+    def rows(self, name: str) -> list[Row]:
+        """The rows of a CSV file as text, with the quotes undone that keep spreadsheets from running cells."""
+        with (self.path / name).open(encoding="utf-8", newline="") as file:
+            return [{key: unquoted(cell) for key, cell in row.items()} for row in csv.DictReader(file, strict=True)]
+
+    def records(self, name: str) -> list[dict[str, Any]]:
+        """The rows of a Parquet file."""
+        import polars as pl
+
+        return pl.read_parquet(self.path / name).to_dicts()
+
+    def sha256(self, name: str) -> str:
+        """The hash of a file."""
+        return hashlib.sha256((self.path / name).read_bytes()).hexdigest()
+
+    def _json(self, name: str) -> dict[str, Any]:
+        try:
+            content = json.loads((self.path / name).read_text(encoding="utf-8"), parse_constant=_refuse)
+        except (OSError, ValueError) as error:
+            raise InputError(
+                f"{self.path.name}/{name} cannot be read as strict JSON ({type(error).__name__})."
+            ) from None
+        if not isinstance(content, dict):
+            raise InputError(f"{self.path.name}/{name} does not hold a JSON object.")
+        return content
+
+
+def _refuse(constant: str) -> float:
+    raise ValueError(constant)
+
+
+def unquoted(cell: str) -> str:
+    """Undo one quote before what a spreadsheet would take for a formula.
+
+    >>> unquoted("'=1+1"), unquoted("'tis")
+    ('=1+1', "'tis")
+    """
+    rest = cell.lstrip("'")
+    return cell[1:] if cell.startswith("'") and rest[:1] in {"=", "+", "-", "@", "\t", "\r"} and rest else cell

@@ -1,0 +1,56 @@
+"""Count comparisons and keep what does not match: a verification proves how much it looked at."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+TOLERANCE = 1e-9
+Plain = str | int | float | bool | None
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """A place in a written file, what it says there, and what was computed anew."""
+
+    where: str
+    reported: Plain
+    recomputed: Plain
+
+
+@dataclass
+class Tally:
+    """Comparisons made so far, and the mismatches among them."""
+
+    comparisons: int = 0
+    mismatches: list[Mismatch] = field(default_factory=list)
+
+    def number(self, where: str, reported: object, recomputed: float | None) -> None:
+        """Compare two numbers up to the tolerance; None equals None only, and NaN counts as None.
+
+        >>> tally = Tally()
+        >>> tally.number("AUROC", 0.5, 0.5 + 1e-12)
+        >>> tally.number("AUPRC", 0.5, 0.6)
+        >>> tally.comparisons, len(tally.mismatches)
+        (2, 1)
+        """
+        said = float(reported) if isinstance(reported, int | float) and not isinstance(reported, bool) else None
+        if said is None and reported is not None:
+            self.exact(where, reported, recomputed)
+            return
+        found = None if recomputed is None or math.isnan(recomputed) else float(recomputed)
+        same = said is found if said is None or found is None else abs(said - found) <= TOLERANCE
+        self._count(where, same, said, found)
+
+    def exact(self, where: str, reported: object, recomputed: object) -> None:
+        """Compare counts, words, labels and lists: nothing is forgiven."""
+        self._count(where, type(reported) is type(recomputed) and reported == recomputed, reported, recomputed)
+
+    def _count(self, where: str, same: bool, reported: object, recomputed: object) -> None:
+        self.comparisons += 1
+        if not same:
+            self.mismatches.append(Mismatch(where, _plain(reported), _plain(recomputed)))
+
+
+def _plain(value: object) -> Plain:
+    return value if isinstance(value, str | int | float | bool) or value is None else repr(value)
