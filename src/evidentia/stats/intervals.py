@@ -37,7 +37,9 @@ def bca_limits(values: Floats, points: Floats, jackknife: Floats, level: float) 
     ranked = np.sort(values, axis=1)
     left_out = np.isnan(values).sum(axis=1)
     used = np.maximum(values.shape[1] - left_out, 1)
-    below = (np.nansum(values < points[:, None], axis=1) + 0.5 * np.nansum(values == points[:, None], axis=1)) / used
+    gap = values - points[:, None]
+    same = np.abs(gap) <= 1e-12 * np.maximum(1.0, np.abs(points[:, None]))  # up to rounding, which must not decide
+    below = (np.sum((gap < 0) & ~same, axis=1) + 0.5 * np.sum(same, axis=1)) / used
     bias = ndtri(np.clip(below, 0.5 / used, 1 - 0.5 / used))
     held = np.maximum(np.sum(~np.isnan(jackknife), axis=1, keepdims=True), 1)
     gaps = np.nansum(jackknife, axis=1, keepdims=True) / held - jackknife
