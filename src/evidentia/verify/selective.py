@@ -19,7 +19,11 @@ from evidentia.verify.selective_draws import (
     limits_of,
     replicate_values,
 )
-from evidentia.verify.selective_files import check_selective_figures, check_selective_tables
+from evidentia.verify.selective_files import (
+    check_selective_bands,
+    check_selective_figures,
+    check_selective_tables,
+)
 from evidentia.verify.selective_reference import (
     Item,
     Measure,
@@ -69,6 +73,8 @@ def check_selective(folder: ResultFolder, tally: Tally, progress: Progress | Non
         check_comparison(folder, items, read_items(folder, "against_items.csv"), tally, progress)
     check_selective_tables(folder, tally)
     check_selective_figures(folder, items, tally)
+    if summary["resamples"]:
+        check_selective_bands(folder, items, tally, progress)
 
 
 def _reported(name: str, entry: Mapping[str, Any]) -> Reported:

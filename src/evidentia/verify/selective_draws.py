@@ -16,6 +16,7 @@ from evidentia.verify.selective_reference import Item, Measure, items_within, or
 
 Progress = Callable[[int, int], None]
 Want = tuple[str, str | None]  # an expanded definition, and the confidence that orders
+JOINT = "Joint"  # the joint risk at a coverage, for the bands of a figure
 Values = NDArray[np.float64]
 
 
@@ -59,7 +60,7 @@ class Drawn:
             return self.predicted / self.total
         if measure.kind == "coverage":
             count = int(-(-items_within(str(measure.cut), self.total) // 1))
-            return float(self.points[False][count - 1]) if count <= self.predicted else np.nan
+            return float(self.points[measure.base == JOINT][count - 1]) if count <= self.predicted else np.nan
         if self.predicted == 0:
             return np.nan
         return float(self.points[False][-1]) if measure.base == "MAE" else self._area(measure, rising, common)
@@ -179,6 +180,13 @@ def replicate_values(items: Sequence[Item], plan: Plan, progress: Progress | Non
         if progress is not None and b % 50 == 0:
             progress(b, plan.resamples)
     return found
+
+
+def replicate_once(items: Sequence[Item], plan: Plan) -> dict[Want, float]:
+    """The values of the run itself: every participant once."""
+    prepared = Prepared(items, plan)
+    made = prepared.repeated(np.ones(len(prepared.sizes), np.int64))
+    return {want: made[want[1], m.loss][0].value(m, made[want[1], m.loss][1]) for want, m in plan.wants.items()}
 
 
 def leave_one_out_values(items: Sequence[Item], plan: Plan) -> dict[Want, Values]:

@@ -6,6 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evidentia.verify.folder import ResultFolder, Row
+from evidentia.verify.selective_draws import (
+    JOINT,
+    Plan,
+    Progress,
+    limits_of,
+    replicate_once,
+    replicate_values,
+)
 from evidentia.verify.selective_reference import Item, Measure, Ordered, ordered
 from evidentia.verify.tally import Tally
 
@@ -69,7 +77,7 @@ def _matched_row(entry: Mapping[str, Any]) -> list[Any]:
     low, high = entry["ci"] or (None, None)
     details = entry["details"]
     return [
-        *(details["coverage"], details["confidence"], entry["value"], low, high),
+        *(details.get("coverage"), details.get("confidence"), entry["value"], low, high),
         *(entry["replicates_left_out"], entry["degenerate"], entry["definition"]),
     ]
 
@@ -138,6 +146,47 @@ def check_selective_figures(folder: ResultFolder, items: Sequence[Item], tally: 
         for name in names:
             made = ordered(items, STEPS, signal, data["item_max"])
             _check_steps(folder.rows(f"figures/{name}"), f"figures/{name}", made, data["item_max"], tally)
+
+
+def check_selective_bands(
+    folder: ResultFolder, items: Sequence[Item], tally: Tally, progress: Progress | None = None
+) -> None:
+    """The limits of risk and joint risk at every coverage of the grid."""
+    summary = folder.summary
+    data, level = summary["dataset"], summary["interval"]["level"]
+    for place, signal in enumerate(data["signals"], 1):
+        for path in sorted((folder.path / "figures").glob(f"risk_coverage_band_{place}_*.csv")):
+            rows = folder.rows(f"figures/{path.name}")
+            tally.exact(
+                f"figures/{path.name} grid", [row["coverage"] for row in rows], [repr(k / 50) for k in range(1, 51)]
+            )
+            wants = {
+                (f"{base}@{row['coverage']}", signal): Measure(
+                    base, "step", "confidence", "abs", "coverage", row["coverage"]
+                )
+                for row in rows
+                for base in ("MAE", JOINT)
+            }
+            values = replicate_values(
+                items, Plan(wants, data["item_max"], summary["seed"], summary["resamples"]), progress
+            )
+            point = replicate_once(items, Plan(wants, data["item_max"], summary["seed"], 1))
+            limits = {want: limits_of(values[want], level) for want in wants}
+            for row in rows:
+                for base, column in (("MAE", "risk"), (JOINT, "joint_risk")):
+                    want = (f"{base}@{row['coverage']}", signal)
+                    _check_band(f"figures/{path.name}", row, column, (point[want], *limits[want]), tally)
+
+
+def _check_band(
+    where: str, row: Row, column: str, found: tuple[float, tuple[float, float] | None, int], tally: Tally
+) -> None:
+    value, limits, left_out = found
+    place, (low, high) = f"{where} at {row['coverage']}", limits or (None, None)
+    tally.number(f"{place} {column}", _float(row[column]), value)
+    tally.number(f"{place} {column}_low", _float(row[f"{column}_low"]), low)
+    tally.number(f"{place} {column}_high", _float(row[f"{column}_high"]), high)
+    tally.number(f"{place} left_out", _float(row["left_out"]), float(left_out))
 
 
 def _check_steps(rows: Sequence[Row], where: str, made: Ordered, item_max: float | None, tally: Tally) -> None:
