@@ -211,8 +211,9 @@ def items_frame(items: Items) -> pl.DataFrame:
             "gt": items.gt,
         }
     )
-    signals = {name: pl.Series(name, values, nan_to_null=True) for name, values in items.signals.items()}
-    return frame.with_columns(_defused("cluster_id"), _defused("item"), **signals)
+    names = pl.DataFrame({"name": list(items.signals)}, {"name": pl.String}).select(_defused("name"))["name"]
+    signals = [pl.Series(name, values, nan_to_null=True) for name, values in zip(names, items.signals.values(), strict=True)]
+    return frame.with_columns(_defused("cluster_id"), _defused("item"), *signals)
 
 
 def _write_manifest(

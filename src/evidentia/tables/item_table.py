@@ -5,19 +5,20 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeGuard
 
 import numpy as np
 import polars as pl
 
-from evidentia.errors import InputError, Problem, shown
-from evidentia.tables.cells import NUMBER, TEXT, holds_numbers
+from evidentia.errors import InputError, Problem, counted, shown
+from evidentia.tables.cells import NUMBER, TEXT, holds_numbers, unquoted
 from evidentia.tables.checks import missing_ids, not_finite
 from evidentia.tables.columns import Typed, typed
 from evidentia.tables.damage import refuse
 from evidentia.tables.files import Loaded, load
-from evidentia.tables.items import Items
+from evidentia.tables.items import Items, names_a_signal
 from evidentia.tables.labels import item_label_problems
 from evidentia.tables.order import by_number
 from evidentia.tables.phq8 import read_phq8
@@ -41,9 +42,9 @@ def read_items(
 
     A JSON file (gzip too), or the mapping it was parsed to, is a PHQ-8 run; ``mode`` chooses one of its experiments.
     A CSV, TSV, Parquet or JSONL file (gzip too) or a data frame has one row per item: cluster_id, item, pred (empty
-    where it abstained), gt and confidence; every further column of numbers is a further signal. ``item_max`` is
-    the largest possible error, by which normalised losses are divided. ``mapping`` and ``delimiter`` are those of
-    read_run.
+    where it abstained), gt and confidence; every further column of numbers is a further signal, and where there is one,
+    confidence may be missing. ``item_max`` is the largest possible error, by which normalised losses are divided.
+    ``mapping`` and ``delimiter`` are those of read_run.
 
     >>> row = {"cluster_id": [2, 1], "item": ["a", "a"], "pred": [None, 3], "gt": [1, 2], "confidence": [None, 0.5]}
     >>> items = read_items(pl.DataFrame(row))
@@ -82,13 +83,32 @@ def _read_table(loaded: Loaded, mapping: Mapping[str, str] | None, item_max: flo
         raise refuse(
             "NOT_A_TABLE", f"{loaded.name}: this looks like a PHQ-8 run. Name the file .json to read it as one."
         )
+    loaded = _unquoted_names(loaded)
     taken = {*_ITEMS, ROW, *(mapping or {}).values()}
-    further = [c.name for c in loaded.frame.iter_columns() if c.name not in taken and holds_numbers(c)]
-    read = typed(loaded, _ITEMS | dict.fromkeys(further, NUMBER), mapping, tuple(_ITEMS))
-    signals = ("confidence", *further)
+    numbers = [c.name for c in loaded.frame.iter_columns() if c.name not in taken and holds_numbers(c)]
+    further = [name for name in numbers if names_a_signal(name)]
+    sure = "confidence" in loaded.frame.columns or "confidence" in (mapping or {})
+    needed = tuple(name for name in _ITEMS if name != "confidence" or sure or not further)
+    read = typed(loaded, _ITEMS | dict.fromkeys(further, NUMBER), mapping, needed)
+    signals = (*(("confidence",) if sure else ()), *further)
     if problems := [*read.problems, *_problems(read.table, signals, item_max)]:
         raise InputError(*problems)
-    return _built(loaded, read, signals, item_max)
+    return _built(loaded, read, signals, item_max, _passed_over(loaded.name, len(numbers) - len(further)))
+
+
+def _unquoted_names(loaded: Loaded) -> Loaded:
+    """Names of columns as they were before a result folder quoted them against spreadsheets."""
+    if not loaded.delimited:
+        return loaded
+    names = unquoted(pl.Series(loaded.frame.columns, dtype=pl.String)).to_list()
+    fresh = dict(zip(loaded.frame.columns, names, strict=True))
+    return loaded if len({*names}) < len(names) else replace(loaded, frame=loaded.frame.rename(fresh))
+
+
+def _passed_over(name: str, count: int) -> tuple[str, ...]:
+    if not count:
+        return ()
+    return (f"{name}: {counted(count, 'column')} of numbers passed over, whose name is empty or cannot be a signal's.",)
 
 
 def _problems(table: Table, signals: Sequence[str], item_max: float | None) -> list[Problem]:
@@ -143,7 +163,9 @@ def _beyond(table: Table, item_max: float | None) -> list[Problem]:
     return table.problem("ITEM_MAX", bad, f"whose error is more than item_max ({shown(item_max)})", remedy, "pred")
 
 
-def _built(loaded: Loaded, read: Typed, signals: Sequence[str], item_max: float | None) -> Items:
+def _built(
+    loaded: Loaded, read: Typed, signals: Sequence[str], item_max: float | None, notes: tuple[str, ...]
+) -> Items:
     frame = read.table.frame
     cluster_ids = by_number(frame["cluster_id"].unique())
     cluster = codes(frame["cluster_id"], cluster_ids)
@@ -160,5 +182,5 @@ def _built(loaded: Loaded, read: Typed, signals: Sequence[str], item_max: float 
         signals={name: frame[name].to_numpy() for name in signals},
         item_max=item_max,
         sources=(Source("items", loaded.name, loaded.sha256, frame.height),),
-        notes=read.notes,
+        notes=(*read.notes, *notes),
     )

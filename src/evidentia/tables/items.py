@@ -19,6 +19,13 @@ if TYPE_CHECKING:
 PHQ8_ROLE = "phq8"  # the role of a source that is a PHQ-8 run
 EVIDENCE_COUNTS = {"llm": "llm_evidence_count", "keyword": "keyword_evidence_count"}
 TOTAL_EVIDENCE = "total_evidence"
+RESERVED = frozenset({"cluster_id", "item", "pred", "gt", "all"})  # columns of the items, and the word for every signal
+LONGEST_SIGNAL = 80
+
+
+def names_a_signal(name: str) -> bool:
+    """Whether a signal may have this name, which is printed in results and becomes a column beside those of the items."""
+    return 0 < len(name) <= LONGEST_SIGNAL and name.isprintable() and name == name.strip() and name not in RESERVED
 
 
 @dataclass(frozen=True, eq=False)

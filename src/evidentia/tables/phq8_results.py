@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from evidentia.errors import shown
 from evidentia.tables.document import Faults, Kind
-from evidentia.tables.items import EVIDENCE_COUNTS, TOTAL_EVIDENCE
+from evidentia.tables.items import EVIDENCE_COUNTS, LONGEST_SIGNAL, RESERVED, TOTAL_EVIDENCE, names_a_signal
 
 PHQ8_ITEMS = ("NoInterest", "Depressed", "Sleep", "Tired", "Appetite", "Failure", "Concentrating", "Moving")
 HIGHEST_SCORE = 3
@@ -63,6 +63,12 @@ _SIGNAL = Kind(
 _INFINITE = Kind("CONFIDENCE_NOT_FINITE", "signal", "without a finite value", "Write a finite number or null.")
 _RESERVED = Kind(
     "SIGNAL_NAME", "signal", "under a name that stands for evidence counts", "Give the signal another name."
+)
+_UNUSABLE_NAME = Kind(
+    "SIGNAL_NAME",
+    "signal",
+    "under a name that cannot be used",
+    f"Write at most {LONGEST_SIGNAL} characters on one line, and none of {', '.join(sorted(RESERVED))}.",
 )
 
 
@@ -187,6 +193,8 @@ def read_signals(participants: Sequence[Participant], faults: Faults) -> dict[st
             found[name] = [_value(name, value, where, faults) for where, value in values]
     for name in (name for name in (*EVIDENCE_COUNTS, TOTAL_EVIDENCE) if name in found):
         faults.add(_RESERVED, shown(name))
+    for name in (name for name in found if not names_a_signal(name)):
+        faults.add(_UNUSABLE_NAME, shown(name))
     return _with_evidence(found)
 
 
