@@ -56,9 +56,11 @@ def evaluate(
     Exit codes: 0 done, 1 a check failed (everything is written and marked), 2 bad input.
     """
     from evidentia import workflow
+    from evidentia.measures import profile_named
 
     if out is not None:
         workflow.may_write(out, force=force)
+    profile_named(profile)  # a wrong name should not cost the reading of a large run
     named = options.listed(measures)
     if measures and not named:
         raise InputError("--measures names nothing. Leave it out for all measures of the profile.")

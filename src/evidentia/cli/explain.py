@@ -9,10 +9,11 @@ import typer
 
 from evidentia.cli import options
 from evidentia.cli.source import group_columns, read_source
+from evidentia.errors import InputError
 
 
 def explain(
-    name: Annotated[str, typer.Argument(help="A measure, for example MAP@10, ndcg_cut_10 or TPR@FPR=5%.")],
+    name: Annotated[str, typer.Argument(help="A measure, for example MAP@10, ndcg_cut_10, TPR@FPR=5% or AURC.")],
     run: Annotated[Path | None, typer.Argument(help="A run, to see each definition's value on it.")] = None,
     profile: options.ProfileName = "contract",
     candidates: options.CandidatesFile = None,
@@ -25,12 +26,17 @@ def explain(
     """Explain a measure in words and formula and, given a run, show numerator, denominator and value of each definition."""
     from evidentia.evaluation.explain import explain_name
     from evidentia.measures import profile_named, resolve
+    from evidentia.measures.profiles import SELECTIVE
     from evidentia.report.console import print_explanation
 
-    chosen = profile_named(profile)
-    resolve(name, chosen)  # a wrong name should not cost the reading of a large run
+    chosen = profile_named(profile, of_items=True)
+    asked = resolve(name, chosen).definition  # a wrong name should not cost the reading of a large run
     source = None
     if run is not None or qrels is not None or trec_run is not None:
+        if asked.measure.family == SELECTIVE.name or chosen is SELECTIVE:
+            raise InputError(
+                "Measures of predictors that may abstain are computed by `evidentia selective RUN --seed S`."
+            )
         source = read_source(
             run,
             candidates=candidates,

@@ -20,11 +20,13 @@ def measures(
 ) -> None:
     """List every measure: how its name is written, what it says, and which way is better."""
     from evidentia.measures import MEASURES, profile_named, resolve
+    from evidentia.measures.profiles import SELECTIVE, selective_names
     from evidentia.measures.registry import pattern
 
-    chosen = profile_named(profile)
+    chosen = profile_named(profile, of_items=True)
     if names:
-        found = dict.fromkeys(resolve(name, chosen).definition.name(chosen) for name in chosen.names())
+        reported = selective_names() if chosen is SELECTIVE else chosen.names()
+        found = dict.fromkeys(resolve(name, chosen).definition.name(chosen) for name in reported)
         print("\n".join(found))
         return
     if markdown:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
 
@@ -11,11 +12,12 @@ from evidentia.evaluation.narrate import reason_of
 from evidentia.evaluation.needs import unmet
 from evidentia.evaluation.plan import Plan, grouping_of, with_tuned_decisions
 from evidentia.measures import PROFILES, Definition, Profile, resolve
-from evidentia.measures.core import Additive, Sweep
+from evidentia.measures.core import Additive, Selective, Sweep
 from evidentia.measures.names import group_suffix
+from evidentia.measures.profiles import SELECTIVE
 from evidentia.tables import Run
 
-HELD = {"t", "bins", "avg"}  # choices that ask another question rather than define the same one differently
+HELD = {"t", "bins", "avg", "order"}  # choices that ask another question rather than define the same one differently
 
 
 @dataclass(frozen=True)
@@ -45,8 +47,11 @@ def explain_name(name: str, profile: Profile, run: Run | None = None) -> Explana
     """Everything about a measure; with a run, each of its definitions is computed on it, in the group that was named."""
     request = resolve(name, profile)
     asked = request.definition
-    siblings = dict.fromkeys((asked, *(resolve(name, p).definition for p in PROFILES.values()), *_siblings(asked)))
-    meant = {d: tuple(p.name for p in PROFILES.values() if resolve(name, p).definition == d) for d in siblings}
+    profiles: Iterable[Profile] = PROFILES.values()
+    if isinstance(asked.kind, Selective):
+        profile, profiles = SELECTIVE, (SELECTIVE,)
+    siblings = dict.fromkeys((asked, *(resolve(name, p).definition for p in profiles), *_siblings(asked)))
+    meant = {d: tuple(p.name for p in profiles if resolve(name, p).definition == d) for d in siblings}
     shown_name = asked.name(profile) + group_suffix(request.group)
     if run is None:
         readings = tuple(Reading(d.expanded, who, population=d.population.words) for d, who in meant.items())

@@ -212,7 +212,9 @@ def items_frame(items: Items) -> pl.DataFrame:
         }
     )
     names = pl.DataFrame({"name": list(items.signals)}, {"name": pl.String}).select(_defused("name"))["name"]
-    signals = [pl.Series(name, values, nan_to_null=True) for name, values in zip(names, items.signals.values(), strict=True)]
+    signals = [
+        pl.Series(name, values, nan_to_null=True) for name, values in zip(names, items.signals.values(), strict=True)
+    ]
     return frame.with_columns(_defused("cluster_id"), _defused("item"), *signals)
 
 

@@ -179,8 +179,14 @@ def _with(base: str, params: list[str]) -> str:
     return f"{base}({','.join(params)})" if params else base
 
 
-def profile_named(name: str) -> Profile:
-    """The profile of that name; the error lists those that exist."""
+def profile_named(name: str, *, of_items: bool = False) -> Profile:
+    """The profile of that name; the error lists those that exist. Only ``of_items`` may it be that of items."""
+    if name == SELECTIVE.name:
+        if of_items:
+            return SELECTIVE
+        raise UnknownNameError(
+            "The profile selective is for predictors that may abstain: use `evidentia selective RUN --seed S`."
+        )
     if name not in PROFILES:
         raise UnknownNameError(f"Unknown profile {shown(name)}. Profiles are: {', '.join(PROFILES)}.")
     return PROFILES[name]

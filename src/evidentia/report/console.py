@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from evidentia.evaluation.explain import Explanation, Reading
 from evidentia.evaluation.power import PowerReport
 from evidentia.measures.core import Measure
 from evidentia.measures.registry import pattern
+from evidentia.report.reference import needs_of
 from evidentia.results import Comparison, Delta, Estimate, Evaluation
 
 ROOMY = 100  # columns from which on a screen also shows what a number speaks of
@@ -147,9 +149,25 @@ def print_measures(measures: Sequence[Measure]) -> None:
         for measure in measures:
             if measure.family == family:
                 better = {"higher": "higher is better", "lower": "lower is better", "neither": ""}[measure.direction]
-                table.add_row(escape(pattern(measure)), escape(measure.label), better)
+                table.add_row(escape(_broken(pattern(measure))), escape(measure.label), better)
         console.print(table)
         console.print()
+
+
+def _broken(name: str, width: int = 40) -> str:
+    """A long name on several lines, broken where a parameter ends.
+
+    >>> _broken("F1(avg=micro|post|criterion|post_weighted,empty=0|1)").splitlines()
+    ['F1(avg=micro|post|criterion|post_weighted,', '   empty=0|1)']
+    """
+    base, bracket, rest = name.partition("(")
+    lines = [base + bracket]
+    for part in re.split("(?<=,)", rest):
+        if len(lines[-1]) + len(part) <= width or lines[-1] == base + bracket:
+            lines[-1] += part
+        else:
+            lines.append(" " * len(base + bracket) + part)
+    return "\n".join(lines)
 
 
 def print_explanation(explanation: Explanation) -> None:
@@ -166,7 +184,7 @@ def print_explanation(explanation: Explanation) -> None:
         "undefined": "; ".join(measure.reasons) + f": reported as {measure.convention} and marked"
         if measure.reasons
         else "never",
-        "needs": ", ".join(measure.requires(explanation.definition.args)) or "labels only",
+        "needs": needs_of(measure, explanation.definition.args) or "labels only",
         "reference": measure.reference,
     }
     _pairs(console, facts)

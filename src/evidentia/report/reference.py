@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from evidentia.measures import MEASURES, PROFILES
 from evidentia.measures.core import Args, Measure
+from evidentia.measures.profiles import SELECTIVE
 from evidentia.measures.registry import pattern
 
 INTRO = """# Measures
@@ -15,6 +16,9 @@ carries its definition with all choices written out. Any measure can be asked fo
 `AUROC[fold=3]`, `SelectedK[state=POS]`. Names of other tools are understood: `ndcg_cut_10`, `map@10`, `recall_5`, `P_10`.
 
 The *gate* is the system's yes/no: state is not NEG; else prob >= tau; else prob >= 0.5. Thresholds are inclusive.
+
+Measures of predictors that may abstain stand last, under [Selective](#selective); `evidentia selective` computes them, and
+[selective.md](selective.md) works an example.
 """
 
 
@@ -26,6 +30,12 @@ def measure_reference() -> str:
         members = [measure for measure in MEASURES if measure.family == family]
         parts.append(f"## {family.capitalize()}\n\n" + "\n".join(_section(measure) for measure in members))
     return "\n".join(parts)
+
+
+def needs_of(measure: Measure, args: Args) -> str:
+    """What an input must have, in words; empty where labels are enough."""
+    words = {"items": "items of a predictor that may abstain (`evidentia selective`)"}
+    return ", ".join(words.get(need, need) for need in measure.requires(args))
 
 
 def _profiles() -> str:
@@ -47,6 +57,9 @@ def _profiles() -> str:
             " ".join(profile.ks),
         )
         lines.append("| " + " | ".join(cells) + " |")
+    lines.append(
+        f"| {SELECTIVE.name} | {SELECTIVE.title} | AURC, nAURC, eAURC and MAE: loss=abs; AUGRC, nAUGRC and eAUGRC: loss=abs_norm | none | none |"
+    )
     return "\n".join(lines) + "\n"
 
 
@@ -60,7 +73,7 @@ def _section(measure: Measure) -> str:
         "Undefined": f"{'; '.join(measure.reasons)} (reported as {measure.convention}, marked)"
         if measure.reasons
         else "never",
-        "Needs": ", ".join(measure.requires(args)) or "labels",
+        "Needs": needs_of(measure, args) or "labels",
         "Reference": measure.reference,
     }
     lines = [f"### `{pattern(measure)}`\n", f"{measure.label}. {measure.meaning}\n"]

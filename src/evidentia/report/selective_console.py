@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Grid
 
+from evidentia.errors import counted
 from evidentia.report.selective_tables import at_coverages, signals_table
 from evidentia.results import Delta, Estimate, Evaluation, SelectiveComparison
 from evidentia.results.selective import REFUSED, UNTESTED
@@ -22,8 +23,9 @@ def print_selective(evaluation: Evaluation, out: Path | None) -> None:
     console, data = Console(highlight=False), evaluation.dataset
     unit, mode = data["unit"], f", mode [bold]{escape(str(data['mode']))}[/]" if data["mode"] else ""
     failed = f", {data['failed']} failed and left out" if data["failed"] else ""
+    plural = "" if data["participants"] == 1 else "s"
     console.print(
-        f"[bold]{data['participants']:,}[/] {unit}s{failed}; N = [bold]{data['items']:,}[/] items, "
+        f"[bold]{data['participants']:,}[/] {unit}{plural}{failed}; N = [bold]{data['items']:,}[/] items, "
         f"{data['predicted']:,} predicted{mode}; loss in the units of the score unless the name says otherwise"
     )
     console.print(_areas(evaluation, None))
@@ -35,15 +37,16 @@ def print_selective(evaluation: Evaluation, out: Path | None) -> None:
     _print_signals(console, evaluation)
     _print_marks(console, evaluation)
     if evaluation.comparison is not None:
-        _print_comparison(console, evaluation.comparison)
+        _print_comparison(console, evaluation.comparison, str(unit))
     for note in evaluation.notes:
         console.print(f"[yellow]note[/] {escape(note)}")
     for check in evaluation.checks:
         if check.status == "failed":
             console.print(f"[bold red]check failed[/] {check.code} {escape(check.title)}: {escape(check.message)}")
     if out is not None:
+        items = "items.csv" if evaluation.comparison is None else "items.csv, against_items.csv"
         console.print(
-            f"written to {escape(str(out))}: summary.json, items.csv, tables, figures, manifest.json", soft_wrap=True
+            f"written to {escape(str(out))}: summary.json, {items}, tables, figures, manifest.json", soft_wrap=True
         )
     console.print("[dim]Research software, not a medical device.[/]")
 
@@ -96,10 +99,10 @@ def _print_marks(console: Console, evaluation: Evaluation) -> None:
         console.print(f"[yellow]small sample[/] {escape(warning)}")
 
 
-def _print_comparison(console: Console, comparison: SelectiveComparison) -> None:
+def _print_comparison(console: Console, comparison: SelectiveComparison, unit: str) -> None:
     first, second = escape(comparison.baseline), escape(comparison.system)
     console.print(
-        f"\n[bold]{second}[/] (B) minus [bold]{first}[/] (A), {comparison.participants:,} of both, same draws"
+        f"\n[bold]{second}[/] (B) minus [bold]{first}[/] (A): the same {counted(comparison.participants, unit)} and draws"
     )
     counts = (comparison.baseline_predicted, comparison.system_predicted)
     cmax = [count / comparison.items for count in counts]
@@ -111,8 +114,8 @@ def _print_comparison(console: Console, comparison: SelectiveComparison) -> None
         if signal:
             console.print(f"[bold]{escape(signal.rstrip(']'))}[/]")
         console.print(_delta_grid([d for d in told if d.name.partition("[")[2] == signal]))
-    for refusal in _refusals(comparison):
-        console.print(f"[yellow]not compared[/] {escape(refusal)}")
+    for what, why in _refusals(comparison):
+        console.print(f"[yellow]{what}[/] {escape(why)}")
     for note in comparison.notes:
         console.print(f"[yellow]note[/] {escape(note)}")
 
@@ -122,18 +125,18 @@ def _headline(delta: Delta) -> bool:
     return delta.family == "measures" or delta.name.startswith("MAE")
 
 
-def _refusals(comparison: SelectiveComparison) -> list[str]:
-    """What is not compared, and why, each said once."""
+def _refusals(comparison: SelectiveComparison) -> list[tuple[str, str]]:
+    """What is not compared or not tested, and why, each said once."""
     words = [(d.name, w) for d in comparison.deltas for w in d.warnings]
-    refused = [f"{name}: {w.removeprefix(REFUSED)}" for name, w in words if w.startswith(REFUSED)]
-    untested = next((w for _, w in words if w.startswith(UNTESTED)), None)
+    refused = [("not compared", f"{n}: {w.removeprefix(REFUSED)}") for n, w in words if w.startswith(REFUSED)]
+    untested = [("not tested", f"full areas: {w.removeprefix(UNTESTED)}") for _, w in words if w.startswith(UNTESTED)]
     reasons = dict.fromkeys(row["reason"] for row in comparison.coverages if not row["valid"])
     where = {
         reason: [f"{row['coverage']:g}" for row in comparison.coverages if row["reason"] == reason]
         for reason in reasons
     }
-    invalid = [f"at coverage {', '.join(coverages)}: {reason}" for reason, coverages in where.items()]
-    return [*refused, *([] if untested is None else [f"full areas: {untested.removeprefix(UNTESTED)}"]), *invalid]
+    invalid = [("not compared", f"at coverage {', '.join(those)}: {reason}") for reason, those in where.items()]
+    return [*refused, *untested[:1], *invalid]
 
 
 def _delta_grid(deltas: Sequence[Delta]) -> Grid:

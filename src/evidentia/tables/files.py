@@ -113,6 +113,8 @@ def _load_file(path: Path, delimiter: str) -> Loaded:
     if kind is None:
         known = ", ".join(_FORMATS)
         message = f"{path.name}: unknown format {shown(plain.suffix)}. Name the file {known}; .gz may follow."
+        if plain.suffix.lower() == ".json":
+            message += " A PHQ-8 run (.json) is judged by `evidentia selective`."
         raise refuse("UNKNOWN_FORMAT", message)
     if kind == "parquet":
         return _load_parquet(content)
