@@ -169,7 +169,7 @@ class TestConfidence:
     @pytest.mark.parametrize(
         ("own", "name", "parts"),
         [
-            ({}, "llm", ("no signals at all", "llm needs llm_evidence_count in item_signals")),
+            ({}, "llm", ("none at all", "llm needs llm_evidence_count in item_signals")),
             ({"keyword_evidence_count": 1}, "total_evidence", ("'keyword'", "needs llm_evidence_count in")),
             ({"llm_evidence_count": 1}, "total_evidence", ("needs keyword_evidence_count in",)),
             ({}, "total_evidence", ("needs llm_evidence_count and keyword_evidence_count in item_signals",)),

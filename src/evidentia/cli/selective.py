@@ -102,6 +102,6 @@ def selective(
     if as_json:
         sys.stdout.write(evaluation.to_json())
     elif not quiet:
-        print_selective(evaluation, out)
+        print_selective(evaluation, out, everything=bool(measures))
     if not evaluation.passed:
         raise typer.Exit(1)

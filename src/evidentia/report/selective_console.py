@@ -16,10 +16,14 @@ from evidentia.results import Delta, Estimate, Evaluation, SelectiveComparison
 from evidentia.results.selective import REFUSED, UNTESTED
 
 MOST_WITH_LIMITS = 2  # confidences whose intervals fit beside their values
+MOST_NAMES = 3  # measures that are named where one reason holds for many
 
 
-def print_selective(evaluation: Evaluation, out: Path | None) -> None:
-    """Who was judged, the areas with intervals, matched coverage, and the paired differences."""
+def print_selective(evaluation: Evaluation, out: Path | None, *, everything: bool = False) -> None:
+    """Who was judged, the areas with intervals, matched coverage, and the paired differences.
+
+    ``everything`` shows areas up to a coverage too, which are many unless the measures were named.
+    """
     console, data = Console(highlight=False), evaluation.dataset
     unit, mode = data["unit"], f", mode [bold]{escape(str(data['mode']))}[/]" if data["mode"] else ""
     failed = f", {data['failed']} failed and left out" if data["failed"] else ""
@@ -28,12 +32,10 @@ def print_selective(evaluation: Evaluation, out: Path | None) -> None:
         f"[bold]{data['participants']:,}[/] {unit}{plural}{failed}; N = [bold]{data['items']:,}[/] items, "
         f"{data['predicted']:,} predicted{mode}; loss in the units of the score unless the name says otherwise"
     )
-    console.print(_areas(evaluation, None))
+    _print_grid(console, "", _areas(evaluation, None, everything))
     for signal in data["signals"]:
-        console.print(f"\n[bold]Ordered by {escape(signal)}[/]")
-        console.print(_areas(evaluation, signal))
-    console.print("\n[bold]Mean loss at matched coverage[/]")
-    console.print(_coverage_grid(evaluation))
+        _print_grid(console, f"\n[bold]Ordered by {escape(signal)}[/]", _areas(evaluation, signal, everything))
+    _print_grid(console, "\n[bold]Mean loss at matched coverage[/]", _coverage_grid(evaluation))
     _print_signals(console, evaluation)
     _print_marks(console, evaluation)
     if evaluation.comparison is not None:
@@ -51,13 +53,21 @@ def print_selective(evaluation: Evaluation, out: Path | None) -> None:
     console.print("[dim]Research software, not a medical device.[/]")
 
 
-def _areas(evaluation: Evaluation, signal: str | None) -> Grid:
+def _print_grid(console: Console, title: str, grid: Grid) -> None:
+    if grid.row_count:
+        if title:
+            console.print(title)
+        console.print(grid)
+
+
+def _areas(evaluation: Evaluation, signal: str | None, everything: bool) -> Grid:
     """Step areas with their plateau twins, of one confidence; without one, what no confidence changes."""
     grid = _grid("measure", "value", _level(evaluation), "plateau", "ties: best to worst" if signal else "")
-    for e in evaluation.measures.values():
+    shown = [e for e in evaluation.measures.values() if everything or "coverage" not in e.details]
+    beside = {e.details.get("plateau") for e in shown}
+    for e in shown:
         twin = evaluation.measures.get(str(e.details.get("plateau")))
-        alone = e.measure.partition("(")[0] in {"Cmax", "MAE"}
-        if e.details.get("confidence") != signal or "coverage" in e.details or (twin is None and not alone):
+        if e.details.get("confidence") != signal or e.name in beside or "@coverage=" in e.measure:
             continue
         ties = e.details.get("tie_sensitivity")
         spread = "" if ties is None else f"{ties['best']:.4f} to {ties['worst']:.4f}"
@@ -83,18 +93,23 @@ def _print_signals(console: Console, evaluation: Evaluation) -> None:
         return
     rows = [row for row in signals_table(evaluation).rows if row[0] is not None]
     ranked = ", ".join(f"{row[0]}. {escape(str(row[1]))} ({row[3]:.4f})" for row in rows)
-    console.print(f"\nConfidences by excess AURC, best first: {ranked}")
+    if ranked:
+        console.print(f"\nConfidences by excess AURC, best first: {ranked}")
 
 
 def _print_marks(console: Console, evaluation: Evaluation) -> None:
-    unreached = [e for e in evaluation.measures.values() if e.degenerate and "@" in e.name]
-    others = [e for e in evaluation.measures.values() if e.degenerate and "@" not in e.name]
-    for e in others[:4]:
-        value = "null" if math.isnan(e.value) else f"{e.value:g}"
-        console.print(f"[yellow]degenerate[/] {escape(e.name)} = {value}: {e.degenerate}")
+    marked = [e for e in evaluation.measures.values() if e.degenerate]
+    unreached = [e for e in marked if math.isnan(e.value) and "@coverage=" in e.measure]
+    for reason in dict.fromkeys(e.degenerate for e in marked if e not in unreached):
+        those = [e for e in marked if e.degenerate == reason and e not in unreached]
+        more = f" and {counted(len(those) - 1, 'more number')}" if len(those) > 1 else ""
+        console.print(f"[yellow]degenerate[/] {escape(those[0].name)}{more}: {reason}; marked *, and never a win")
     if unreached:
         console.print(f"[dim]coverages that are not reached have no value ({len(unreached)} numbers)[/]")
-    warned = dict.fromkeys(w for e in evaluation.overall() for w in e.warnings if w.startswith("rests on"))
+    for gap in evaluation.not_computed:
+        names = ", ".join(gap.measures[:MOST_NAMES]) + (" ..." if len(gap.measures) > MOST_NAMES else "")
+        console.print(f"[yellow]not computed[/] {escape(names)}: {escape(gap.reason)}")
+    warned = dict.fromkeys(w for e in evaluation.measures.values() for w in e.warnings if w.startswith("rests on"))
     for warning in warned:
         console.print(f"[yellow]small sample[/] {escape(warning)}")
 

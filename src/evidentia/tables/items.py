@@ -113,7 +113,7 @@ class Items(Frozen):
         return f"{unit} {shown(self.cluster_ids[self.cluster[row]])}, item {shown(self.item[row])}"
 
     def _unknown(self, name: str) -> str:
-        there = ", ".join(map(shown, self.signals)) or "no signals at all"
+        there = ", ".join(map(shown, self.signals)) or "none at all"
         message = f"{self.name}: there is no signal {typed(name)}; there is {there}."
         needed = {TOTAL_EVIDENCE: EVIDENCE_COUNTS, **{short: {short: key} for short, key in EVIDENCE_COUNTS.items()}}
         lacking = [key for short, key in needed.get(name, {}).items() if short not in self.signals]
