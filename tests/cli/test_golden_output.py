@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from .abstaining import FEW, Abstaining
 from .command import Ran, evidentia
 from .small import Files
 
@@ -80,6 +81,19 @@ def test_explain() -> None:
 
 def test_explain_with_a_run(files: Files) -> None:
     same_as_golden("explain_run", printed(evidentia("explain", "MAP@10", files.per_query)))
+
+
+def test_explain_a_selective_measure() -> None:
+    same_as_golden("explain_selective", printed(evidentia("explain", "AURC")))
+
+
+def test_selective_against_another_run(runs: Abstaining) -> None:
+    words = ("selective", runs.few, "--against", runs.zero, *FEW, "-o", "OUT")
+    same_as_golden("selective", printed(evidentia(*words)))
+
+
+def test_selective_of_a_table(runs: Abstaining) -> None:
+    same_as_golden("selective_table", printed(evidentia("selective", runs.table, *FEW)))
 
 
 def test_validate_without_problems(files: Files) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -221,3 +222,32 @@ class TestLargestError:
         path = write(HEADER, "1,a,2,0,1", "1,b,0,3,1", "1,c,,9,")
         assert read_items(path, item_max=3).item_max == 3
         says(the_problem(path, "ITEM_MAX", item_max=2.5), "1 row ", "line 3", "more than item_max (2.5)")
+
+
+def test_other_signals_stand_in_for_a_confidence_that_is_not_there() -> None:
+    frame = pl.DataFrame(
+        {
+            "cluster_id": ["a", "b"],
+            "item": ["x", "x"],
+            "pred": [1, None],
+            "gt": [1, 2],
+            "llm": [3, 0],
+            "note": ["p", "q"],
+        }
+    )
+    items = read_items(frame)
+    assert list(items.signals) == ["llm"]
+    assert items.confidence("llm").tolist() == [3.0, 0.0]
+    with pytest.raises(InputError, match="there is no signal 'confidence'; there is 'llm'"):
+        items.confidence("confidence")
+    with pytest.raises(InputError, match="confidence"):
+        read_items(frame.drop("llm"))
+    mapped = read_items(frame, mapping={"confidence": "llm"})
+    assert list(mapped.signals) == ["confidence"]
+
+
+def test_names_of_signals_lose_the_quote_that_a_result_gave_them(tmp_path: Path) -> None:
+    (tmp_path / "items.csv").write_text("cluster_id,item,pred,gt,'-logprob,'quoted\n'=a,x,1,1,0.5,2\n")
+    items = read_items(tmp_path / "items.csv")
+    assert list(items.signals) == ["-logprob", "'quoted"]
+    assert items.cluster_ids == ("=a",)
