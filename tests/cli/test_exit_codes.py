@@ -96,7 +96,7 @@ def failed_checks(folder: Path) -> list[dict]:
 REFUSED = {
     "a file that is not there": (("nope.csv",), "nope.csv: no such file"),
     "a folder in place of a file": ((".",), "cannot be read"),
-    "an unknown measure": (("run.csv", "--measures", "nDGC@10"), "Did you mean nDCG@10?"),
+    "an unknown measure": (("run.csv", "--measures", "nDGC@10"), "Did you mean nDCG@10"),
     "an unknown parameter": (("run.csv", "--measures", "MAP(norm=max)@10"), "norm=gold|found|min|min_eff"),
     "a measure without its operating point": (("run.csv", "--measures", "Sensitivity"), "t="),
     "an unknown profile": (("run.csv", "--profile", "mine"), "contract, e2e, paper, audit"),

@@ -237,6 +237,8 @@ REFUSED = {
     "a coverage of 0": (("few", "--coverage", "0"), ("above 0 and at most 1",)),
     "a coverage above 1": (("few", "--coverage", "0.5,1.5"), ("above 0 and at most 1",)),
     "a coverage that is no number": (("few", "--coverage", "half"), ("above 0 and at most 1",)),
+    "a list of nothing": (("few", "--coverage", ","), ("--coverage names nothing",)),
+    "measures of nothing": (("few", "--measures", ""), ("--measures names nothing",)),
     "a measure of queries": (("few", "--measures", "AUROC"), ("not a measure of selective prediction",)),
     "a measure that is unknown": (("few", "--measures", "AURK"), ("AURC",)),
     "a measure in a group": (("few", "--measures", "AURC[confidence=llm]"), ("without groups",)),

@@ -13,6 +13,7 @@ from evidentia.cli.compare import policy
 from evidentia.cli.evaluate import command_line
 from evidentia.cli.progress import progress_bar
 from evidentia.cli.source import interval_method
+from evidentia.errors import InputError
 
 
 def selective(
@@ -75,6 +76,11 @@ def selective(
     if out is not None:
         may_write(out, force=force)
     columns = options.mapping_of(mapping)
+    lists = {"confidence": confidence, "coverage": coverage, "measures": measures}
+    listed = {name: options.listed(values) or None for name, values in lists.items()}
+    for name, values in lists.items():
+        if values and not listed[name]:
+            raise InputError(f"--{name} names nothing. Leave it out for the usual ones.")
 
     def read(path: Path, chosen: str | None) -> object:
         return read_items(path, mode=chosen, item_max=item_max, mapping=columns or None, delimiter=delimiter)
@@ -84,10 +90,10 @@ def selective(
         evaluation = library.evaluate(
             read(run, mode),
             against=None if other is None else read(other, against_mode),
-            confidence=options.listed(confidence) or None,
-            coverage=options.listed(coverage) or None,
+            confidence=listed["confidence"],
+            coverage=listed["coverage"],
             loss=loss,
-            measures=options.listed(measures) or None,
+            measures=listed["measures"],
             resamples=resamples,
             seed=seed,
             ci=ci,
