@@ -251,3 +251,10 @@ def test_names_of_signals_lose_the_quote_that_a_result_gave_them(tmp_path: Path)
     items = read_items(tmp_path / "items.csv")
     assert list(items.signals) == ["-logprob", "'quoted"]
     assert items.cluster_ids == ("=a",)
+
+
+@pytest.mark.parametrize("column", ["pred", "gt"])
+def test_scores_whose_losses_would_not_be_numbers_are_refused(column: str) -> None:
+    row = {"cluster_id": ["a"], "item": ["x"], "pred": [1.0], "gt": [1.0], "confidence": [0.5]}
+    assert "beyond 1e+100" in the_problem(pl.DataFrame(row | {column: [-1e101]}), "SCORE_TOO_LARGE")
+    assert len(read_items(pl.DataFrame(row | {column: [-1e100]}))) == 1

@@ -28,6 +28,7 @@ from evidentia.tables.table import ROW, Table, codes
 
 _ITEMS = {"cluster_id": TEXT, "item": TEXT, "pred": NUMBER, "gt": NUMBER, "confidence": NUMBER}
 _KEY = ("cluster_id", "item")
+_LARGEST = 1e100  # squares of larger scores, summed, would not be numbers any more
 
 
 def read_items(
@@ -118,6 +119,7 @@ def _problems(table: Table, signals: Sequence[str], item_max: float | None) -> l
         *_duplicates(table),
         *_wrong_pred(table),
         *not_finite(table, "gt", "GT_NOT_FINITE"),
+        *_too_large(table),
         *_wrong_confidence(table, signals),
         *_beyond(table, item_max),
     ]
@@ -138,6 +140,15 @@ def _wrong_pred(table: Table) -> list[Problem]:
     bad = table.rows(pl.col("pred").is_finite().not_())
     remedy = "Write a finite number, or leave the cell empty where the predictor abstained."
     return table.problem("PRED_NOT_FINITE", bad, "whose pred is NaN or infinite", remedy, "pred")
+
+
+def _too_large(table: Table) -> list[Problem]:
+    found: list[Problem] = []
+    for name in (name for name in ("pred", "gt") if table.has(name)):
+        bad = table.rows(pl.col(name).is_finite() & (pl.col(name).abs() > _LARGEST))
+        remedy = "Write the scores on another scale."
+        found += table.problem("SCORE_TOO_LARGE", bad, f"whose {name} is beyond {_LARGEST:g}", remedy, name)
+    return found
 
 
 def _wrong_confidence(table: Table, signals: Sequence[str]) -> list[Problem]:
