@@ -5,8 +5,8 @@ abstained ones too, and equal confidences keep the order in which they are given
 
 >>> import numpy as np
 >>> loss, confidence = np.array([0.0, 2.0, 0.0, np.nan]), np.array([2, 2, 1, 0])
->>> aurc(loss, confidence), augrc(loss, confidence), cmax(loss)
-(0.4166666666666667, 0.25, 0.75)
+>>> round(aurc(loss, confidence), 6), augrc(loss, confidence), cmax(loss)
+(0.416667, 0.25, 0.75)
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ def _decimal(coverage: Coverage | str) -> Decimal:
         value = Decimal(repr(float(coverage)) if isinstance(coverage, float | Fraction) else str(coverage).strip())
     except ArithmeticError:
         value = Decimal(0)
-    if not value.is_finite() or not 0 < value <= 1:
+    if not value.is_finite() or not 0 < value <= 1 or float(value) == 0:
         raise InputError("A coverage must be a number above 0 and at most 1, for example 0.5.")
     return value.normalize()
 

@@ -66,7 +66,7 @@ def compare_systems(
         queries=len(first.queries),
         posts=len(first.queries.post_ids),
         deltas=tuple(deltas),
-        notes=(*notes, *choice.notes, *missing, *_bounds(deltas, resampling.resamples, alpha)),
+        notes=(*notes, *choice.notes, *missing, *bounds(deltas, resampling.resamples, alpha)),
         interval={"level": resampling.level, "method": "percentile", "stratified_by_fold": resampling.stratify},
     )
 
@@ -305,7 +305,7 @@ def p_value(p: float, delta: float, width: bool) -> float | None:
     return p if width else (1.0 if delta == 0 else None)
 
 
-def _bounds(deltas: Sequence[Delta], resamples: int, alpha: float) -> list[str]:
+def bounds(deltas: Sequence[Delta], resamples: int, alpha: float) -> list[str]:
     """Say where the number of resamples bounds what can be significant."""
     said = []
     for family in dict.fromkeys(delta.family for delta in deltas):

@@ -48,6 +48,8 @@ def task_for(
     """Resolve what was asked for against what the run has."""
     if loss is not None and loss not in LOSSES:
         raise InputError(f"There is no loss of that name. Losses are: {', '.join(LOSSES)}.")
+    if loss == "abs_norm" and items.item_max is None:
+        raise InputError("The loss abs_norm divides by the largest possible error of an item: give it with --item-max.")
     signals, notes = signals_for(items, confidence)
     grid = COVERAGES if coverage is None else tuple(f"{c}" for c in coverage)
     names = tuple(measures) if measures is not None else selective_names(grid, loss)

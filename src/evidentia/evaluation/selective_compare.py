@@ -9,7 +9,7 @@ from decimal import Decimal
 import numpy as np
 
 from evidentia.errors import InputError, counted, shown
-from evidentia.evaluation.compare import OnMismatch, judged, p_value
+from evidentia.evaluation.compare import OnMismatch, bounds, judged, p_value
 from evidentia.evaluation.intervals import Resampling, left_out_warning, small_sample_warnings, spread_out
 from evidentia.evaluation.replicates import Progress
 from evidentia.evaluation.selective import ALL, Readings, Want, outcome_of, signals_for, task_for
@@ -58,10 +58,9 @@ def compare_items(
     grid = COVERAGES if coverage is None else tuple(f"{c}" for c in coverage)
     wants = _wants(sides, confidence, loss, grid)
     pair = _Pair(names, sides, (Readings(sides[0], wants), Readings(sides[1], wants)), resampling)
-    deltas = pair.deltas(wants, progress)
-    families = {
-        family: [d for d, (of, _) in zip(deltas, wants, strict=True) if _family(of) == family] for family in FAMILIES
-    }
+    made = pair.deltas(wants, progress)
+    families = {f: [d for d, (of, _) in zip(made, wants, strict=True) if _family(of) == f] for f in FAMILIES}
+    deltas = tuple(d for family, group in families.items() for d in judged(group, family, alpha))
     return SelectiveComparison(
         baseline=names[0],
         system=names[1],
@@ -73,8 +72,8 @@ def compare_items(
         baseline_predicted=int(sides[0].predicted.sum()),
         system_predicted=int(sides[1].predicted.sum()),
         coverages=tuple(_validity(c, names, sides) for c in grid),
-        deltas=tuple(d for family, group in families.items() for d in judged(group, family, alpha)),
-        notes=notes,
+        deltas=deltas,
+        notes=(*notes, *bounds(deltas, resampling.resamples, alpha)),
     )
 
 
