@@ -11,7 +11,7 @@ from evidentia.measures.core import Args, Outcome, Parameter, Population, Select
 from evidentia.measures.family import Family
 from evidentia.stats.coverage import counts_to_reach, counts_within
 from evidentia.stats.risk_coverage import Curves, Plateaus, Steps, best_plateaus
-from evidentia.tables.queries import Floats, Ints
+from evidentia.tables.queries import Bools, Floats, Ints
 
 LOSSES = ("abs", "abs_norm", "zero_one", "squared")
 RAW = Parameter("loss", LOSSES, "abs")
@@ -126,14 +126,14 @@ def _within(curves: Curves, args: Args) -> tuple[Ints, Floats]:
     return np.minimum(count, predicted), np.where(count < predicted, rest, 0.0)
 
 
-def reached(curves: Curves, args: Args) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
+def reached(curves: Curves, args: Args) -> Bools:
     """Where as many items are predicted as the cut needs."""
     assert args.cut is not None
     predicted = curves.steps.predicted
     if args.cut.value is None:
         return predicted > 0 if curves.common is None else curves.common > 0
-    within: np.ndarray[tuple[int, ...], np.dtype[np.bool_]] = counts_to_reach(args.cut.value, curves.total) <= predicted
-    return within
+    # of no items at all every coverage is none, and still nothing is reached
+    return (counts_to_reach(args.cut.value, curves.total) <= predicted) & (predicted > 0)
 
 
 def _risk_at(curves: Curves, args: Args) -> Outcome:
