@@ -15,13 +15,20 @@ from evidentia.evaluation.groups import OVERALL, Grouping, grouping_by
 from evidentia.evaluation.needs import unmet
 from evidentia.evaluation.plan import Plan, with_tuned_decisions
 from evidentia.measures import MEASURES, PROFILES, Definition, resolve
-from evidentia.measures.core import Args, Macro, Measure, Parameter
+from evidentia.measures.core import Args, Macro, Measure, Parameter, Selective
 from evidentia.measures.names import Cut, parse_cut
 from evidentia.synth import SyntheticRun, synthetic_run
 from evidentia.tables import Queries, Run, read_run
 from evidentia.tables.queries import Floats
 
-CUTS = {None: (None,), "k": ("1", "3", "ALL"), "FPR": ("FPR=5%",), "t": ("t=0.2",)}
+CUTS = {
+    None: (None,),
+    "k": ("1", "3", "ALL"),
+    "FPR": ("FPR=5%",),
+    "t": ("t=0.2",),
+    "coverage": ("coverage=0.5",),
+    "C": ("C=0.5", "C=common"),
+}
 FREE = {"t": ("0.2",), "bins": ("3",)}  # examples for choices that are open
 
 
@@ -41,7 +48,9 @@ def definitions_of(measure: Measure) -> Iterator[Definition]:
                 yield made
 
 
-DEFINITIONS = tuple(definition for measure in MEASURES for definition in definitions_of(measure))
+EVERY = tuple(definition for measure in MEASURES for definition in definitions_of(measure))
+SELECTIVE_ONES = tuple(d for d in EVERY if isinstance(d.kind, Selective))  # they need items, not queries
+DEFINITIONS = tuple(d for d in EVERY if d not in SELECTIVE_ONES)
 EXPANDED = tuple(definition.expanded for definition in DEFINITIONS)
 BY_NAME = dict(zip(EXPANDED, DEFINITIONS, strict=True))
 COLUMNS = (None, "fold", "criterion", "state", "subreddit")

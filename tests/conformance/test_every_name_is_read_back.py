@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
-from every_definition import BY_NAME, DEFINITIONS, EXPANDED
+from every_definition import EVERY
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from evidentia.errors import InputError, UnknownNameError
 from evidentia.evaluation import evaluate_run
 from evidentia.measures import MEASURES, PROFILES, Name, canonical, parse_name, resolve
+from evidentia.measures.core import Selective
+from evidentia.measures.profiles import SELECTIVE, selective_names
 from evidentia.tables import read_run
 
+BY_NAME = {definition.expanded: definition for definition in EVERY}
+EXPANDED = tuple(BY_NAME)
+ALL_PROFILES = {**PROFILES, SELECTIVE.name: SELECTIVE}
 every_definition = pytest.mark.parametrize("name", EXPANDED)
-every_profile = pytest.mark.parametrize("profile", PROFILES)
+every_profile = pytest.mark.parametrize("profile", ALL_PROFILES)
 
 
 @every_definition
 def test_under_every_profile_the_name_of_a_definition_means_that_definition(name: str) -> None:
     definition = BY_NAME[name]
-    for profile in PROFILES.values():
+    for profile in ALL_PROFILES.values():
         printed = definition.name(profile)
         assert resolve(printed, profile).definition == definition
         assert canonical(printed, profile) == printed
@@ -29,22 +34,54 @@ def test_under_every_profile_the_name_of_a_definition_means_that_definition(name
 
 @every_definition
 def test_the_expanded_name_means_the_same_under_every_profile(name: str) -> None:
-    assert [resolve(name, profile).definition.expanded for profile in PROFILES.values()] == [name] * len(PROFILES)
+    meant = [resolve(name, profile).definition.expanded for profile in ALL_PROFILES.values()]
+    assert meant == [name] * len(ALL_PROFILES)
 
 
 def test_different_definitions_have_different_expanded_names() -> None:
-    assert len(set(EXPANDED)) == len(DEFINITIONS)
+    assert len(set(EXPANDED)) == len(EVERY)
 
 
 @every_profile
 def test_no_two_definitions_share_a_name_under_a_profile(profile: str) -> None:
-    assert len({definition.name(PROFILES[profile]) for definition in DEFINITIONS}) == len(DEFINITIONS)
+    assert len({definition.name(ALL_PROFILES[profile]) for definition in EVERY}) == len(EVERY)
 
 
-@every_profile
+@pytest.mark.parametrize("profile", PROFILES)
 def test_every_name_that_a_profile_reports_can_be_read(profile: str) -> None:
     names = PROFILES[profile].names()
     assert len({resolve(name, PROFILES[profile]).definition for name in names}) > 100
+
+
+@pytest.mark.parametrize("loss", [None, "abs", "abs_norm", "zero_one", "squared"])
+def test_every_name_that_a_selective_run_reports_can_be_read(loss: str | None) -> None:
+    names = selective_names(("0.25", "1"), loss)
+    found = [resolve(name, SELECTIVE).definition for name in names]
+    assert len(set(found)) == len(names) == 18 + (2 if loss is None else 0) + 2 * 5
+    assert all(isinstance(definition.kind, Selective) for definition in found)
+    if loss is not None:
+        assert {definition.args["loss"] for definition in found if definition.args.params} == {loss}
+
+
+@every_profile
+@pytest.mark.parametrize(
+    ("short", "means"),
+    [
+        ("AURC", "AURC(order=confidence,ties=step,loss=abs)"),
+        ("aurc( ties=plateau )", "AURC(order=confidence,ties=plateau,loss=abs)"),
+        ("AUGRC", "AUGRC(order=confidence,ties=step,loss=abs_norm)"),
+        ("AUGRC(loss=abs)", "AUGRC(order=confidence,ties=step,loss=abs)"),
+        ("nAUGRC", "nAUGRC(ties=step,loss=abs_norm)"),
+        ("AURC(order=oracle)", "AURC(order=oracle,ties=step,loss=abs)"),
+        ("AURC@C=50%", "AURC(ties=step,loss=abs)@C=0.5"),
+        ("AUGRC@c=Common", "AUGRC(ties=step,loss=abs_norm)@C=common"),
+        ("MAE@coverage=.60", "MAE(loss=abs)@coverage=0.6"),
+        ("mae", "MAE(loss=abs)"),
+        ("CMAX", "Cmax"),
+    ],
+)
+def test_a_selective_name_means_the_same_under_every_profile(short: str, means: str, profile: str) -> None:
+    assert resolve(short, ALL_PROFILES[profile]).definition.expanded == means
 
 
 @every_profile
@@ -65,7 +102,7 @@ def test_every_name_that_a_profile_reports_can_be_read(profile: str) -> None:
     ],
 )
 def test_names_of_other_tools_are_understood(alias: str, means: str, profile: str) -> None:
-    assert canonical(alias, PROFILES[profile]) == canonical(means, PROFILES[profile])
+    assert canonical(alias, ALL_PROFILES[profile]) == canonical(means, ALL_PROFILES[profile])
 
 
 @pytest.mark.parametrize(
@@ -85,6 +122,8 @@ def test_names_of_other_tools_are_understood(alias: str, means: str, profile: st
         ),
         *("MAP(norm=x)@5", "TPR@FPR=500%", "TPR@FPR=nan", "Nonsense@10", "AUROC[fold]", "F1(t=gate,t=0.5)"),
         *("ECE(bins=0)", ""),
+        *("AURC@10", "AURC@C=0", "AURC@C=1.5", "AURC@coverage=0.5", "AURC(order=oracle)@C=0.5", "AURC(ties=none)"),
+        *("nAURC@C=0.5", "MAE@coverage=common", "MAE@coverage=0", "MAE@C=0.5", "MAE(ties=plateau)", "Cmax(loss=abs)"),
     ],
 )
 def test_what_is_no_definition_is_refused(wrong: str) -> None:
