@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
@@ -178,7 +179,7 @@ def always_right(tables: Tables) -> Tables:
     return tables.each(pl.col("gt").alias("pred"))
 
 
-POOR = {
+POOR: dict[str, Callable[[Tables], Tables]] = {
     "all abstain": all_abstain,
     "one item is predicted": one_answers,
     "one cluster": lambda tables: tables.kept(pl.col("cluster_id") == 12),

@@ -10,15 +10,19 @@ import polars as pl
 import pytest
 
 from evidentia.evaluation import evaluate_run
+from evidentia.evaluation.intervals import Resampling
+from evidentia.evaluation.selective_result import evaluate_items
 from evidentia.measures import PROFILES, resolve
+from evidentia.measures.profiles import SELECTIVE
 from evidentia.results import Estimate
-from evidentia.tables import Run, read_run
+from evidentia.tables import Items, Run, read_items, read_run
 
 Key = tuple[str, str | None, frozenset[str]]
 HAND_WORKED: dict[Key, list[str]] = {}
 Test = TypeVar("Test", bound=Callable[..., Any])
 F = Fraction  # as in F(2, 3): expected numbers are written the way one works them out
 UIDS = ("gold", "ranked", "selected")
+Answer = tuple[int | str, int | str, float | None, float, float | None]  # cluster, item, pred, gt, confidence
 
 
 def hand_worked(*names: str, profile: str = "contract") -> Callable[[Test], Test]:
@@ -26,7 +30,7 @@ def hand_worked(*names: str, profile: str = "contract") -> Callable[[Test], Test
 
     def mark(test: Test) -> Test:
         for name in names:
-            key = resolve(name, PROFILES[profile]).definition.measure.key
+            key = resolve(name, SELECTIVE if profile == SELECTIVE.name else PROFILES[profile]).definition.measure.key
             HAND_WORKED.setdefault(key, []).append(test.__name__)
         return test
 
@@ -73,5 +77,32 @@ def estimate(run: Run, name: str, profile: str = "contract") -> Estimate:
 def value(run: Run, name: str, profile: str = "contract") -> float:
     """The number alone, for where it must be sound."""
     found = estimate(run, name, profile)
+    assert found.degenerate is None, found.degenerate
+    return found.value
+
+
+def answers(*rows: Answer, item_max: float | None = 3.0) -> Items:
+    """The items of a predictor that may abstain (pred None)."""
+    columns = ("cluster_id", "item", "pred", "gt", "confidence")
+    frame = {name: list(values) for name, values in zip(columns, zip(*rows, strict=True), strict=True)}
+    kinds = {"pred": pl.Float64, "gt": pl.Float64, "confidence": pl.Float64}
+    return read_items(pl.DataFrame(frame, schema_overrides=kinds), item_max=item_max)
+
+
+def losing(*losses: float | None, confidence: Iterable[float] | None = None) -> Items:
+    """One cluster; None is abstained. The items are as sure as given, else each a little less than the one before."""
+    sure = [float(len(losses) - i) for i in range(len(losses))] if confidence is None else list(confidence)
+    rows = zip(losses, sure, strict=True)
+    return answers(*(("p", i, loss, 0.0, c) for i, (loss, c) in enumerate(rows)))
+
+
+def selective_estimate(items: Items, name: str) -> Estimate:
+    """What a predictor that may abstain scores on one measure."""
+    return evaluate_items(items, measures=[name], resampling=Resampling(0, 7))[name]
+
+
+def selective(items: Items, name: str) -> float:
+    """The number alone, for where it must be sound."""
+    found = selective_estimate(items, name)
     assert found.degenerate is None, found.degenerate
     return found.value
