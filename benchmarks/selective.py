@@ -1,0 +1,152 @@
+"""Bootstrap of AURC and AUGRC side by side with a plain Python loop: one run, ratios.
+
+The loop draws the same participants, repeats and sorts their items, and computes both areas anew. Both sides must first give the
+same values, replicate by replicate; if they do not, no ratio is printed. Every time is the smallest of several.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+
+import numpy as np
+from numpy.random import Generator, Philox
+
+from bootstrap import Took, _load, least
+from evidentia.evaluation.intervals import Resampling
+from evidentia.evaluation.selective import Readings
+from evidentia.evaluation.selective_result import evaluate_items
+from evidentia.measures import resolve
+from evidentia.measures.profiles import SELECTIVE
+from evidentia.results import Evaluation
+from evidentia.synth import synthetic_phq8
+from evidentia.tables import Items, read_items
+from evidentia.tables.queries import Floats
+from measuring import DisagreementError, Figure, cores, show, versions
+
+SEED, SIGNAL, FLOOR = 7, "llm", 30.0
+RESAMPLES, ALLOWED = 10_000, 1e-12
+SIZES = {41: 200, 188: 100, 2000: 10}  # participants, and how many replicates the loop is measured on
+PACKAGES = ("evidentia", "numpy", "scipy", "polars")
+
+
+def drawn_run(participants: int) -> Items:
+    """A synthetic PHQ-8 run: 8 items each, four in ten abstained, and evidence counts that mostly tie."""
+    return read_items(synthetic_phq8(seed=SEED, participants=participants, failures=0), mode="zero_shot")
+
+
+def replicate_values(items: Items, resamples: int) -> list[Floats]:
+    """Ours: the draws, and AURC and AUGRC in every replicate."""
+    wants = tuple((resolve(name, SELECTIVE).definition, SIGNAL) for name in ("AURC", "AUGRC"))
+    readings = Readings(items, wants)
+    found = readings.run(readings.plan(Resampling(resamples, SEED)))
+    return [found[want] for want in wants]
+
+
+def everything(items: Items) -> Evaluation:
+    """All that a run reports: every measure by both evidence counts, with intervals, tie ranges, curves and bands."""
+    return evaluate_items(items, resampling=Resampling(RESAMPLES, SEED))
+
+
+class Loop:
+    """The other side, in plain Python: per replicate the drawn participants' items, sorted, and both areas summed up."""
+
+    def __init__(self, items: Items) -> None:
+        rows = zip(items.confidence(SIGNAL), items.cluster, items.pred, items.gt, items.predicted, strict=True)
+        self.items: list[list[tuple[float, int, int, float]]] = [[] for _ in items.cluster_ids]
+        for place, (sure, cluster, pred, gt, predicted) in enumerate(rows):
+            if predicted:
+                self.items[cluster].append((-float(sure), int(cluster), place, abs(float(pred) - float(gt))))
+        self.participants, self.per_participant = len(items.cluster_ids), len(items) // len(items.cluster_ids)
+
+    def replicates(self, resamples: int) -> list[tuple[float, float]]:
+        """AURC and AUGRC of so many replicates, with the same draws as ours."""
+        values = []
+        for replicate in range(resamples):
+            picks = Generator(Philox(key=[SEED, replicate])).integers(self.participants, size=self.participants)
+            ranked = sorted(item for pick in picks.tolist() for item in self.items[pick])
+            values.append(_areas([loss for *_, loss in ranked], self.participants * self.per_participant))
+        return values
+
+
+def _areas(losses: list[float], total: int) -> tuple[float, float]:
+    lost = risks = joint = 0.0
+    for k, loss in enumerate(losses, 1):
+        lost += loss
+        risks += lost / k
+        joint += lost
+    return risks / total, joint / 3 / total**2
+
+
+def compared(participants: int, measured: int, rounds: int) -> list[Figure]:
+    """Agreement, then both times."""
+    items = drawn_run(participants)
+    loop = Loop(items)
+    apart = float(np.abs(np.array(replicate_values(items, measured)) - np.array(loop.replicates(measured)).T).max())
+    if not apart <= ALLOWED:
+        raise DisagreementError(f"{participants} participants: the largest difference is {apart:.2g}")
+    best = least(
+        {
+            "evidentia": lambda: replicate_values(items, RESAMPLES),
+            "loop": lambda: loop.replicates(measured),
+        },
+        rounds=rounds,
+    )
+    ours, other, times = best["evidentia"], best["loop"], RESAMPLES / measured
+    what = f"{participants:,} participants"
+    figures = [
+        Figure("selective", what, "s", ours.wall, other.wall * times, floor=FLOOR),
+        Figure("selective", f"{what}: CPU", "CPU s", ours.cpu, other.cpu * times),
+    ]
+    show(
+        f"AURC + AUGRC, {RESAMPLES:,} replicates of {what}, {int(items.predicted.sum()):,} of {len(items):,} items predicted",
+        ("", "evidentia s", "loop s", "times as fast", "target"),
+        [(f.what, f"{f.ours:.3f}", f"{f.other:.2f}", f"{f.ratio:.1f}", f.verdict) for f in figures],
+        f"{measured} replicates agree; the largest difference is {apart:.1g}",
+        f"the loop is extrapolated from {measured} replicates ({other.wall:.2f} s)",
+    )
+    return figures
+
+
+def whole_report(participants: int, rounds: int) -> Took:
+    """The time of everything that `evidentia selective` computes; there is no other side and no target."""
+    items = drawn_run(participants)
+    took = least({"all": lambda: everything(items)}, rounds=rounds)["all"]
+    numbers = len(evaluate_items(items, resampling=Resampling(0, SEED)))
+    print(f"  {participants:,} participants, all {numbers:,} numbers: wall {took.wall:.2f} s, CPU {took.cpu:.2f} s")
+    return took
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="measure everything only once")
+    parser.add_argument("--json", metavar="FILE", type=Path, help="also write the figures to a file")
+    return parser.parse_args()
+
+
+def main() -> None:
+    arguments = _arguments()
+    found, rounds = versions(*PACKAGES), 1 if arguments.quick else 3
+    before, began = _load(), time.perf_counter()
+    print(f"{', '.join(f'{name} {number}' for name, number in found.items())}; {cores()} cores, {before}")
+    try:
+        figures = [figure for size, measured in SIZES.items() for figure in compared(size, measured, rounds)]
+    except DisagreementError as wrong:
+        raise SystemExit(f"The two sides disagree, so there are no ratios. {wrong}.") from None
+    print(f"\nEverything with intervals, {RESAMPLES:,} replicates")
+    reports = {size: whole_report(size, 1) for size in SIZES}
+    print(f"\n{time.perf_counter() - began:.0f} s in all, {_load()} at the end")
+    if arguments.json is not None:
+        record = {
+            "versions": found,
+            "cores": cores(),
+            "figures": [figure.to_dict() for figure in figures],
+            "reports": {size: {"wall": took.wall, "cpu": took.cpu} for size, took in reports.items()},
+        }
+        arguments.json.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
