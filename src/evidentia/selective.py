@@ -5,8 +5,8 @@ abstained ones too, and equal confidences keep the order in which they are given
 
 >>> import numpy as np
 >>> loss, confidence = np.array([0.0, 2.0, 0.0, np.nan]), np.array([2, 2, 1, 0])
->>> round(aurc(loss, confidence), 6), augrc(loss, confidence), cmax(loss)
-(0.416667, 0.25, 0.75)
+>>> round(aurc(loss, confidence), 12), augrc(loss, confidence), cmax(loss)
+(0.416666666667, 0.25, 0.75)
 """
 
 from __future__ import annotations
@@ -223,14 +223,14 @@ def aurc(loss: ArrayLike, confidence: ArrayLike, *, ties: Rule = "step", up_to: 
     """Area under the risk-coverage curve, 0 if everything is abstained; ``up_to`` truncates it at a coverage."""
     steps, total = _steps(loss, confidence)
     shape = steps.plateaus if ties == "plateau" else steps
-    return float((shape.risks[-1] if up_to is None else shape.risks_to(*_cut(up_to, steps, total)))[0] / total)
+    return float((shape.whole("risks") if up_to is None else shape.risks_to(*_cut(up_to, steps, total)))[0] / total)
 
 
 def augrc(loss: ArrayLike, confidence: ArrayLike, *, ties: Rule = "step", up_to: Coverage | None = None) -> float:
     """Area under the generalised (joint) risk-coverage curve of the losses as they are given."""
     steps, total = _steps(loss, confidence)
     shape = steps.plateaus if ties == "plateau" else steps
-    return float((shape.joint[-1] if up_to is None else shape.joint_to(*_cut(up_to, steps, total)))[0] / total**2)
+    return float((shape.whole("joint") if up_to is None else shape.joint_to(*_cut(up_to, steps, total)))[0] / total**2)
 
 
 def risk_at_coverage(loss: ArrayLike, confidence: ArrayLike, coverage: Coverage) -> float | None:

@@ -60,16 +60,14 @@ def _optimum(curves: Curves, args: Args, area: Area) -> Floats:
     """N (or N squared) times the smallest area with the same predictions."""
     best = curves.best
     if args["ties"] == "step":
-        smallest: Floats = getattr(best, area)[-1]
-        return smallest
+        return best.whole(area)
     if area == "risks":
         return best_plateaus(best)
-    halves: Floats = best.joint[-1] - best.lost[-1] / 2  # every item its own point: the joint risk bends upwards
-    return halves
+    return best.whole("joint") - best.whole("lost") / 2  # every item its own point: the joint risk bends upwards
 
 
 def _area(curves: Curves, args: Args, area: Area) -> Floats:
-    whole = _optimum(curves, args, area) if args.get("order") == "oracle" else getattr(_shape(curves, args), area)[-1]
+    whole = _optimum(curves, args, area) if args.get("order") == "oracle" else _shape(curves, args).whole(area)
     return _per_item(whole, curves, area)
 
 
@@ -99,7 +97,7 @@ def _normalised(area: Area) -> Callable[[Curves, Args], Outcome]:
 
 def _excess(area: Area) -> Callable[[Curves, Args], Outcome]:
     def read(curves: Curves, args: Args) -> Outcome:
-        gap = getattr(_shape(curves, args), area)[-1] - _optimum(curves, args, area)
+        gap = _shape(curves, args).whole(area) - _optimum(curves, args, area)
         return _marked(_per_item(np.maximum(gap, 0.0), curves, area), curves)  # below 0 by rounding only
 
     return read
@@ -147,7 +145,7 @@ def _risk_at(curves: Curves, args: Args) -> Outcome:
 
 def _mean_loss(curves: Curves, args: Args) -> Outcome:
     predicted = curves.steps.predicted
-    return _marked(curves.steps.lost[-1] * curves.scale / np.maximum(predicted, 1), curves, convention=np.nan)
+    return _marked(curves.steps.whole("lost") * curves.scale / np.maximum(predicted, 1), curves, convention=np.nan)
 
 
 def _cmax(curves: Curves, args: Args) -> Outcome:

@@ -9,11 +9,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, cached_property
+from typing import Literal
 
 import numpy as np
 
 from evidentia.stats.segments import cumulated
 from evidentia.tables.queries import Bools, Floats, Ints
+
+Total = Literal["risks", "joint", "lost"]
+CACHED_CELLS = 1 << 15  # items times replicates that whole areas are added up over at once: they stay in the processor
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,8 +30,17 @@ class Ranking:
 
     def under(self, weights: Floats) -> Steps:
         """The curve under many weightings (weights is clusters x replicates)."""
-        copies = weights[self.cluster]
-        return Steps(copies, self.loss[:, None], self.ends)
+        return Steps(self, weights)
+
+    @cached_property
+    def runs(self) -> tuple[Ints, Floats]:
+        """The last item of every run of equal losses, and its loss: to a whole area such a run is one item."""
+        last = np.flatnonzero(np.append(self.loss[1:] != self.loss[:-1], True))[: len(self.loss)]
+        return last, self.loss[last]
+
+    def sizes(self, clusters: int) -> Floats:
+        """How many items each cluster has in the order."""
+        return np.bincount(self.cluster, minlength=clusters).astype(float)
 
 
 def ranking(confidence: Floats, cluster: Ints, loss: Floats) -> Ranking:
@@ -55,9 +68,18 @@ class Steps:
     Arrays have the items on axis 0 and the weightings on axis 1; those over points start with a zero.
     """
 
-    copies: Floats
-    loss: Floats
-    ends: Ints
+    ranked: Ranking
+    weights: Floats
+
+    @property
+    def loss(self) -> Floats:
+        """The loss of every item, as a column."""
+        return self.ranked.loss[:, None]
+
+    @cached_property
+    def copies(self) -> Floats:
+        """How often every item counts."""
+        return self.weights[self.ranked.cluster]
 
     @cached_property
     def taken(self) -> Floats:
@@ -69,11 +91,26 @@ class Steps:
         """Loss so far."""
         return cumulated(self.copies * self.loss)
 
-    @property
+    @cached_property
     def predicted(self) -> Floats:
         """How many items were predicted."""
-        last: Floats = self.taken[-1]
-        return last
+        counts: Floats = self.ranked.sizes(len(self.weights)) @ self.weights
+        return counts
+
+    @cached_property
+    def wholes(self) -> dict[Total, Floats]:
+        """The last of the risks, of the joint losses and of the losses, without the way there, in small blocks."""
+        many = self.weights.shape[1]
+        found = np.empty((3, many))
+        size = max(1, CACHED_CELLS // max(len(self.ranked.loss), 1))
+        for start in range(0, many, size):
+            rows = slice(start, start + size)
+            found[:, rows] = _whole_areas(self.ranked, np.ascontiguousarray(self.weights[:, rows].T))
+        return {"risks": found[0], "joint": found[1], "lost": found[2]}
+
+    def whole(self, total: Total) -> Floats:
+        """The sum over all items of the risks so far, of the losses so far, or of the losses."""
+        return self.wholes[total]
 
     @cached_property
     def risks(self) -> Floats:
@@ -105,19 +142,19 @@ class Steps:
         before, lost, loss = _pick(self.taken, at), _pick(self.lost, at), self._loss_of(at)
         part = inside * loss + (lost - loss * before) * (_harmonic(before + inside) - _harmonic(before))
         part += rest * (lost + loss * (inside + 1)) / (before + inside + 1)
-        return np.where(full, self.risks[-1], _pick(self.risks, at) + part)
+        return np.where(full, self.whole("risks"), _pick(self.risks, at) + part)
 
     def joint_to(self, count: Ints, rest: Floats) -> Floats:
         """The sum of the losses of the first ``count`` prefixes, and ``rest`` of the next one."""
         at, inside, full = self._locate(count)
         lost, loss = _pick(self.lost, at), self._loss_of(at)
         part = inside * lost + loss * inside * (inside + 1) / 2 + rest * (lost + loss * (inside + 1))
-        return np.where(full, self.joint[-1], _pick(self.joint, at) + part)
+        return np.where(full, self.whole("joint"), _pick(self.joint, at) + part)
 
     def _locate(self, count: Ints) -> tuple[Ints, Floats, Bools]:
         """The item that holds the copy after the first ``count``, how many of its copies come before, and where none is left."""
         full = count >= self.predicted
-        at = np.minimum(last_at_most(self.taken, count), len(self.copies) - 1 if len(self.copies) else 0)
+        at = np.minimum(last_at_most(self.taken, count), max(len(self.ranked.loss) - 1, 0))
         return at, count - _pick(self.taken, at), full
 
     def _loss_of(self, at: Ints) -> Floats:
@@ -127,8 +164,27 @@ class Steps:
     @cached_property
     def plateaus(self) -> Plateaus:
         """The same curve with one point for every distinct confidence."""
-        points = np.concatenate([[0], self.ends + 1])
+        points = np.concatenate([[0], self.ranked.ends + 1])
         return Plateaus(self.taken[points], self.lost[points])
+
+
+def _whole_areas(ranked: Ranking, weights: Floats) -> tuple[Floats, Floats, Floats] | float:
+    """The sums of all risks, of all losses so far and of all losses, for weights that are replicates x clusters."""
+    last, loss = ranked.runs
+    if not len(last):
+        return 0.0
+    taken = np.cumsum(weights.take(ranked.cluster, axis=1), axis=1).take(last, axis=1)
+    copies = np.diff(taken, axis=1, prepend=0.0)
+    own = copies * loss
+    lost = np.cumsum(own, axis=1)
+    before = lost - own
+    steps = np.diff(_harmonic(taken), axis=1, prepend=0.0)
+    steps *= before - (taken - copies) * loss
+    risks: Floats = steps.sum(axis=1) + lost[:, -1]
+    own *= (copies + 1) / 2
+    before *= copies
+    before += own
+    return risks, before.sum(axis=1), lost[:, -1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,6 +210,11 @@ class Plateaus:
     def joint(self) -> Floats:
         """N squared times the area under the joint risk so far."""
         return cumulated((self.lost[:-1] + self.lost[1:]) / 2 * np.diff(self.taken, axis=0))
+
+    def whole(self, total: Total) -> Floats:
+        """The whole area, times N (or N squared where it is the joint one), or all losses."""
+        last: Floats = getattr(self, total)[-1]
+        return last
 
     def risks_to(self, count: Ints, rest: Floats) -> Floats:
         """N times the area up to ``count + rest`` items, on the straight line between points."""
