@@ -1,0 +1,120 @@
+"""The draws of the bootstrap, made again: which posts each resample holds, and how often."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evidentia.verify.evidence import Query
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Progress = Callable[[int, int], None]
+
+CELLS = 1 << 19  # multiplicities in work at once
+
+
+def in_order(ids: Iterable[str]) -> list[str]:
+    """Different ids in the order of the draws: numerically where all are integers, else as strings.
+
+    >>> in_order(["10", "9", "9"]), in_order(["10", "9", "x"])
+    (['9', '10'], ['10', '9', 'x'])
+    """
+    distinct = sorted(set(ids))
+    if all(re.fullmatch(r"[+-]?[0-9]+", text) for text in distinct):
+        distinct.sort(key=int)
+    return distinct
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """Resamples of posts 0..n-1 with replacement, within each stratum; without strata there is one that holds all."""
+
+    posts: int
+    resamples: int
+    seed: int
+    strata: tuple[Ints, ...]
+
+    def picks(self, replicate: int) -> Ints:
+        """The posts that a replicate draws."""
+        generator = np.random.Generator(np.random.Philox(key=[self.seed, replicate]))
+        return np.concatenate([part[generator.integers(len(part), size=len(part))] for part in self.strata])
+
+    def weights(self, start: int, stop: int) -> Floats:
+        """How often each post is drawn: posts x replicates."""
+        drawn = [np.bincount(self.picks(replicate), minlength=self.posts) for replicate in range(start, stop)]
+        return np.array(drawn, np.float64).T.copy()
+
+    def blocks(self) -> Iterator[tuple[slice, Callable[[], Floats]]]:
+        """Ranges of replicates with what makes their weights."""
+        for part in _ranges(self.resamples, self.posts):
+            yield part, lambda part=part: self.weights(part.start, part.stop)  # type: ignore[misc]
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """The jackknife: every post is left out once."""
+
+    posts: int
+
+    @property
+    def resamples(self) -> int:
+        """One for every post."""
+        return self.posts
+
+    def blocks(self) -> Iterator[tuple[slice, Callable[[], Floats]]]:
+        """Ranges of posts with the weights that leave each of them out."""
+        for part in _ranges(self.posts, self.posts):
+            yield part, lambda part=part: self._weights(part)  # type: ignore[misc]
+
+    def _weights(self, part: slice) -> Floats:
+        weights = np.ones((self.posts, part.stop - part.start))
+        weights[np.arange(part.start, part.stop), np.arange(part.stop - part.start)] = 0.0
+        return weights
+
+
+def draws_of(queries: Sequence[Query], resamples: int, seed: int, *, stratified: bool) -> Draws:
+    """The plan over the posts of these queries; strata are the folds in their own order."""
+    posts = in_order(query.post for query in queries)
+    if not stratified:
+        return Draws(len(posts), resamples, seed, (np.arange(len(posts)),))
+    place = {post: at for at, post in enumerate(posts)}
+    members: dict[str, set[int]] = {}
+    for query in queries:
+        members.setdefault(str(query.fold), set()).add(place[query.post])
+    return Draws(len(posts), resamples, seed, tuple(np.array(sorted(members[fold])) for fold in in_order(members)))
+
+
+def over_blocks(
+    draws: Draws | LeftOut, work: Callable[[slice, Floats], None], report: Callable[[int], None] = lambda done: None
+) -> None:
+    """Run ``work`` on every block of weights on all cores, few at a time so that memory stays bounded."""
+    from threadpoolctl import threadpool_limits
+
+    def one(rows: slice, make: Callable[[], Floats]) -> int:
+        work(rows, make())
+        return int(rows.stop - rows.start)
+
+    workers = os.cpu_count() or 1
+    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(workers) as pool:
+        waiting: deque[Future[int]] = deque()
+        for rows, make in draws.blocks():
+            waiting.append(pool.submit(one, rows, make))
+            if len(waiting) > workers:
+                report(waiting.popleft().result())
+        while waiting:
+            report(waiting.popleft().result())
+
+
+def _ranges(count: int, posts: int) -> Iterator[slice]:
+    size = max(8, min(512, CELLS // max(posts, 1)))
+    for start in range(0, count, size):
+        yield slice(start, min(start + size, count))

@@ -1,0 +1,203 @@
+"""Every interval of a result, made again: all draws, all replicate values, the limits and what is said about them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evidentia.verify.draws import Draws, Floats, LeftOut, Progress, draws_of
+from evidentia.verify.evidence import Query, read_tune
+from evidentia.verify.folder import ResultFolder
+from evidentia.verify.interval_arrays import Arrays, arrays_of
+from evidentia.verify.interval_names import Defined, Group, read_definition, read_group
+from evidentia.verify.interval_tuning import tuned_decisions
+from evidentia.verify.limits import all_or_none, bca_limits, percentile_limits, spread_out
+from evidentia.verify.replicate_loop import Loop
+from evidentia.verify.replicate_plan import Planned, Planner, batches
+from evidentia.verify.replicate_table import on_all, replicated
+from evidentia.verify.tally import Tally
+
+CELLS = 1 << 25  # replicate values held at once: 256 MB
+FEW_POSTS, FEW_POSITIVES = 30, 10
+ABOUT_INTERVALS = ("rests on ", "undefined in ", "interval: ", "no interval: ")
+SAME = "every resample gives the same value"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How the intervals of a result were made, as its summary says."""
+
+    resamples: int
+    seed: int
+    level: float
+    method: str
+    stratified: bool
+
+    @classmethod
+    def of(cls, summary: Mapping[str, Any]) -> Settings:
+        """Read them."""
+        how = summary["interval"]
+        return cls(summary["resamples"], summary["seed"], how["level"], how["method"], how["stratified_by_fold"])
+
+
+@dataclass(frozen=True)
+class Interval:
+    """What should stand in an entry."""
+
+    limits: tuple[float, float] | None
+    method: str | None
+    left_out: int | None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """An entry of the summary that is to be made again."""
+
+    name: str
+    entry: Mapping[str, Any]
+    what: Defined
+    group: Group
+
+
+def check_intervals(folder: ResultFolder, queries: list[Query], tally: Tally, progress: Progress | None = None) -> None:
+    """Compare the interval of every entry of the summary with one that is made anew from the queries."""
+    settings = Settings.of(folder.summary)
+    for key in ("seed", "resamples"):
+        tally.exact(f"manifest.json: {key}", folder.manifest.get(key), folder.summary[key])
+    entries = folder.summary["measures"]
+    if not settings.resamples:
+        for name, entry in entries.items():
+            compare(tally, name, entry, Interval(None, None, None))
+        return
+    jobs = _jobs(entries, tally)
+    decisions = _decisions(folder, queries, jobs)
+    draws = draws_of(queries, settings.resamples, settings.seed, stratified=settings.stratified)
+    checker = _Checker(arrays_of(queries, decisions), draws, settings, tally, Loop(queries, draws, decisions))
+    checker.check(jobs, progress)
+
+
+def _jobs(entries: Mapping[str, Mapping[str, Any]], tally: Tally) -> list[Job]:
+    """The entries, one definition after the other; what cannot be read is a mismatch."""
+    jobs = []
+    for name, entry in entries.items():
+        try:
+            jobs.append(Job(name, entry, read_definition(entry["definition"]), read_group(name)))
+        except ValueError:
+            tally.exact(f"{name}: definition", entry["definition"], None)
+    return sorted(jobs, key=lambda job: str(job.entry["definition"]))
+
+
+def _decisions(folder: ResultFolder, queries: Sequence[Query], jobs: Sequence[Job]) -> dict[str, list[int]]:
+    cuts = {str(job.what.cut): job.what.level for job in jobs if job.what.tuned}
+    tune = read_tune(folder) if cuts else []
+    return {cut: tuned_decisions(tune, queries, budget) for cut, budget in cuts.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class _Checker:
+    run: Arrays
+    draws: Draws
+    settings: Settings
+    tally: Tally
+    loop: Loop
+
+    def check(self, jobs: Sequence[Job], progress: Progress | None) -> None:
+        """Make all numbers again, as many at a time as memory allows."""
+        parts = batches(len(jobs), CELLS, self.settings.resamples + 4 * self.draws.posts)
+        each = self.draws.resamples + (self.draws.posts if self.settings.method == "bca" else 0)
+        done = 0
+
+        def report(count: int) -> None:
+            nonlocal done
+            done += count
+            if progress is not None:
+                progress(done, each * len(parts))
+
+        for part in parts:
+            self._batch(jobs[part], report)
+
+    def _batch(self, jobs: Sequence[Job], report: Callable[[int], None]) -> None:
+        planner = Planner(self.run)
+        planned = [(job, made) for job in jobs if (made := self._planned(planner, job)) is not None]
+        recipes = [made.recipe for _, made in planned]
+        points = on_all(recipes, planner.table, self.draws.posts)
+        values = replicated(recipes, planner.table, self.draws, report)
+        without = None
+        if self.settings.method == "bca":
+            without = replicated(recipes, planner.table, LeftOut(self.draws.posts), report)
+        for at, (job, made) in enumerate(planned):
+            jackknife = None if without is None else without[at]
+            interval = self._interval(made, float(points[at]), values[at], jackknife)
+            compare(self.tally, job.name, job.entry, interval)
+            if not job.group:
+                self._compare_loop(job, values[at])
+
+    def _planned(self, planner: Planner, job: Job) -> Planned | None:
+        try:
+            return planner.plan(job.what, job.group)
+        except (KeyError, ValueError):
+            self.tally.exact(f"{job.name}: definition", job.entry["definition"], None)
+            return None
+
+    def _interval(self, made: Planned, point: float, values: Floats, without: Floats | None) -> Interval:
+        left_out = int(np.isnan(values).sum())
+        limits, method, reason = self._limits(made, point, values, without)
+        notes = list(small_samples(made.clusters, made.positives))
+        if left_out > self.settings.resamples / 20:
+            notes.append(
+                f"undefined in {left_out:,} of {self.settings.resamples:,} resamples, which are left out of the interval"
+            )
+        if reason is not None:
+            notes.append(f"{'no interval' if limits is None else 'interval'}: {reason}")
+        return Interval(limits, method, left_out, tuple(notes))
+
+    def _limits(
+        self, made: Planned, point: float, values: Floats, without: Floats | None
+    ) -> tuple[tuple[float, float] | None, str | None, str | None]:
+        """Limits, how they were made, and the reason where they are not the usual ones."""
+        level = self.settings.level
+        if np.isnan(point):
+            return None, None, "the value is a convention, not a measurement"
+        found = percentile_limits(values, level) if without is None else bca_limits(values, point, without, level)
+        if found is None:
+            return None, None, "undefined in every resample"
+        if spread_out(*found):
+            return found, self.settings.method, None
+        if made.proportion and point in {0.0, 1.0}:
+            exact = all_or_none(made.clusters, level, every=point == 1.0)
+            posts = f"{made.clusters:,} post{'' if made.clusters == 1 else 's'}"
+            return exact, "clopper-pearson", f"{SAME}, so the limits are exact binomial over {posts}"
+        return None, None, SAME
+
+    def _compare_loop(self, job: Job, values: Floats) -> None:
+        for replicate, plain in enumerate(self.loop.values(job.what)):
+            found = None if np.isnan(values[replicate]) else float(values[replicate])
+            self.tally.number(f"{job.name}: replicate {replicate}, by a plain loop", found, plain)
+
+
+def small_samples(clusters: int, positives: int) -> Sequence[str]:
+    """What is said about a number that rests on few posts or few positives."""
+    said = []
+    if clusters < FEW_POSTS:
+        posts = f"{clusters:,} post{'' if clusters == 1 else 's'}"
+        said.append(f"rests on {posts} (fewer than {FEW_POSTS}): read the interval with care")
+    if positives < FEW_POSITIVES:
+        words = f"{positives:,} {'query' if positives == 1 else 'queries'}"
+        said.append(f"rests on {words} with evidence (fewer than {FEW_POSITIVES})")
+    return said
+
+
+def compare(tally: Tally, name: str, entry: Mapping[str, Any], made: Interval) -> None:
+    """Compare what an entry says about its interval with what it should say."""
+    said = entry["ci"]
+    pair = said if isinstance(said, list) and len(said) == 2 else [said, said]
+    for side, reported, recomputed in zip(("low", "high"), pair, made.limits or (None, None), strict=True):
+        tally.number(f"{name}: ci {side}", reported, recomputed)
+    tally.exact(f"{name}: ci_method", entry["ci_method"], made.method)
+    tally.exact(f"{name}: replicates_left_out", entry["replicates_left_out"], made.left_out)
+    spoken = [warning for warning in entry["warnings"] if warning.startswith(ABOUT_INTERVALS)]
+    tally.exact(f"{name}: warnings about the interval", spoken, list(made.notes))

@@ -1,0 +1,86 @@
+"""Limits from replicate values: percentile, bias-corrected and accelerated, and exact where a proportion collapses."""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+
+import numpy as np
+
+from evidentia.verify.draws import Floats
+
+NORMAL = NormalDist()
+SAME = 1e-12  # what is closer than this differs by rounding only
+Pair = tuple[float, float]
+
+
+def quantile(ranked: Floats, share: float) -> float:
+    """The quantile of sorted values, linear between ranks (type 7).
+
+    >>> quantile(np.array([1.0, 2.0, 4.0]), 0.75)
+    3.0
+    """
+    at = (len(ranked) - 1) * share
+    below = min(int(at), len(ranked) - 1)
+    above = min(below + 1, len(ranked) - 1)
+    return float(ranked[below] + (at - below) * (ranked[above] - ranked[below]))
+
+
+def percentile_limits(values: Floats, level: float) -> Pair | None:
+    """The interval between two percentiles of the defined replicates; None where there are none."""
+    ranked = np.sort(values[~np.isnan(values)])
+    if not len(ranked):
+        return None
+    tail = (1 - level) / 2
+    return quantile(ranked, tail), quantile(ranked, 1 - tail)
+
+
+def bca_limits(values: Floats, point: float, without: Floats, level: float) -> Pair | None:
+    """Efron's (1987) interval: percentiles shifted for bias and skew; ``without`` has the value without each post."""
+    ranked = np.sort(values[~np.isnan(values)])
+    if not len(ranked):
+        return None
+    bias = _bias(ranked, point)
+    acceleration = _acceleration(without[~np.isnan(without)])
+    tail = (1 - level) / 2
+    low, high = (_shifted(NORMAL.inv_cdf(share), bias, acceleration) for share in (tail, 1 - tail))
+    return quantile(ranked, low), quantile(ranked, high)
+
+
+def _bias(ranked: Floats, point: float) -> float:
+    """The normal deviate of the share of replicates below the estimate, ties counting one half; never infinite."""
+    near = SAME * max(1.0, abs(point))
+    below, tied = np.sum(ranked < point - near), np.sum(np.abs(ranked - point) <= near)
+    share = (float(below) + float(tied) / 2) / len(ranked)
+    edge = 0.5 / len(ranked)
+    return NORMAL.inv_cdf(min(max(share, edge), 1 - edge))
+
+
+def _acceleration(without: Floats) -> float:
+    """One sixth of the skewness of the jackknife values; none without spread."""
+    if not len(without):
+        return 0.0
+    gaps = without.mean() - without
+    if np.abs(gaps).max() <= SAME * max(1.0, abs(float(without[0]))):
+        return 0.0
+    return float(np.sum(gaps**3)) / (6 * math.pow(float(np.sum(gaps**2)), 1.5))
+
+
+def _shifted(deviate: float, bias: float, acceleration: float) -> float:
+    moved = bias + deviate
+    return NORMAL.cdf(bias + moved / max(1 - acceleration * moved, 1e-9))
+
+
+def all_or_none(clusters: int, level: float, *, every: bool) -> Pair:
+    """Clopper-Pearson limits of n of n, or of 0 of n, which have a closed form.
+
+    >>> round(all_or_none(10, 0.95, every=False)[1], 6)
+    0.308497
+    """
+    edge = math.exp(math.log((1 - level) / 2) / clusters)
+    return (edge, 1.0) if every else (0.0, 1 - edge)
+
+
+def spread_out(low: float, high: float) -> bool:
+    """Whether two limits differ by more than rounding."""
+    return high - low > SAME * max(1.0, abs(low), abs(high))

@@ -1,0 +1,114 @@
+"""The two calibration fits: solved once on the run, then moved by one Newton step in every replicate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from evidentia.verify.draws import Bools, Floats
+from evidentia.verify.replicate_table import Finish
+
+TINY = 2.0**-52
+FLAT = 1e-12  # curvature below this has no step
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """What each query adds to gradient and curvature at the solution, and the step that their sums make."""
+
+    columns: tuple[Floats, ...]
+    finish: Finish
+
+
+def log_odds(prob: Floats) -> Floats:
+    """Log-odds of probabilities that are clipped away from 0 and 1."""
+    prob = np.minimum(np.maximum(prob, TINY), 1 - TINY)
+    return np.log(prob / (1 - prob))
+
+
+def sigmoid(x: Floats) -> Floats:
+    """The inverse of the log-odds, without overflow."""
+    small = np.exp(-np.abs(x))
+    return np.where(x >= 0, 1 / (1 + small), small / (1 + small))
+
+
+def slope(prob: Floats, label: Bools) -> Fitted | None:
+    """The slope of logit P = a + b logit(prob); None where no finite one exists."""
+    x = log_odds(prob)
+    found = solve_line(x, label)
+    if found is None:
+        return None
+    expected = sigmoid(found[0] + found[1] * x)
+    rest, curve = label - expected, expected * (1 - expected)
+
+    def finish(sums: Floats) -> Floats:
+        g0, g1, h00, h01, h11 = sums
+        determinant = h00 * h11 - h01**2
+        sound = determinant > FLAT
+        step = (h00 * g1 - h01 * g0) / np.where(sound, determinant, 1.0)
+        return np.where(sound, found[1] + step, np.nan)
+
+    return Fitted((rest, rest * x, curve, curve * x, curve * x**2), finish)
+
+
+def intercept(prob: Floats, label: Bools) -> Fitted | None:
+    """The shift a of logit P = a + logit(prob); None with one class."""
+    if label.all() or not label.any():
+        return None
+    x = log_odds(prob)
+    shift = solve_shift(x, label)
+    expected = sigmoid(shift + x)
+
+    def finish(sums: Floats) -> Floats:
+        sound = sums[1] > FLAT
+        return np.where(sound, shift + sums[0] / np.where(sound, sums[1], 1.0), np.nan)
+
+    return Fitted((label - expected, expected * (1 - expected)), finish)
+
+
+def solve_line(x: Floats, label: Bools) -> tuple[float, float] | None:
+    """Intercept and slope of most likelihood, by Newton steps that are halved until they climb."""
+    if label.all() or not label.any() or x.min() == x.max():
+        return None
+    with_evidence, without = x[label], x[~label]
+    if with_evidence.min() >= without.max() or with_evidence.max() <= without.min():
+        return None  # the classes are separated: the slope runs off to infinity
+    middle, spread = float(x.mean()), float(x.std())
+    scaled = (x - middle) / spread
+    a, b = 0.0, 0.0
+    for _ in range(200):
+        da, db = _newton_step(scaled, label, a, b)
+        while _log_likelihood(scaled, label, a + da, b + db) < _log_likelihood(scaled, label, a, b) - 1e-9:
+            da, db = da / 2, db / 2
+        a, b = a + da, b + db
+        if max(abs(da), abs(db)) <= 1e-15 * max(1.0, abs(a), abs(b)):
+            break
+    return a - b * middle / spread, b / spread
+
+
+def _newton_step(x: Floats, label: Bools, a: float, b: float) -> tuple[float, float]:
+    expected = sigmoid(a + b * x)
+    rest, curve = label - expected, expected * (1 - expected)
+    hessian = np.array([[curve.sum(), (curve * x).sum()], [(curve * x).sum(), (curve * x * x).sum()]])
+    da, db = np.linalg.solve(hessian, np.array([rest.sum(), (rest * x).sum()]))
+    return float(da), float(db)
+
+
+def _log_likelihood(x: Floats, label: Bools, a: float, b: float) -> float:
+    line = a + b * x
+    return -float(np.logaddexp(0.0, np.where(label, -line, line)).sum())
+
+
+def solve_shift(x: Floats, label: Bools) -> float:
+    """Where expected and observed positives agree: bisection, then Newton steps for the last digits."""
+    low, high = -80.0, 80.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if (label - sigmoid(middle + x)).sum() > 0 else (low, middle)
+    shift = (low + high) / 2
+    for _ in range(3):
+        expected = sigmoid(shift + x)
+        curve = float((expected * (1 - expected)).sum())
+        shift += float((label - expected).sum()) / curve if curve > 0 else 0.0
+    return shift

@@ -1,0 +1,124 @@
+"""From a number's definition and group to the recipe of its replicate values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from evidentia.verify import replicate_fits as fits
+from evidentia.verify import replicate_posts as posts
+from evidentia.verify.draws import Bools
+from evidentia.verify.interval_arrays import Arrays
+from evidentia.verify.interval_names import Defined, Group
+from evidentia.verify.replicate_ranking import RANKED, ranking
+from evidentia.verify.replicate_sums import PER_QUERY, Additive, everyone, first_over_second
+from evidentia.verify.replicate_sweeps import Sweep, reading, sweep_of
+from evidentia.verify.replicate_table import MeanOf, Nothing, Recipe, Summed, Table
+
+FITS = {"CalibrationSlope": fits.slope, "CalibrationIntercept": fits.intercept}
+
+
+@dataclass(frozen=True, eq=False)
+class Planned:
+    """How a number is replicated, from how many posts it comes, and whether it is a proportion."""
+
+    recipe: Recipe
+    clusters: int
+    positives: int
+    proportion: bool
+
+
+@dataclass(eq=False)
+class Planner:
+    """Plans numbers over one run; those that need the same sums or sweeps share them."""
+
+    run: Arrays
+    table: Table = field(default_factory=Table)
+    _members: dict[Group, Bools] = field(default_factory=dict)
+    _sweeps: dict[tuple[str, bytes], Sweep] = field(default_factory=dict)
+    _last: tuple[Defined, Additive] | None = None
+
+    def plan(self, what: Defined, group: Group) -> Planned:
+        """Plan one number; a definition or group that does not exist is a KeyError."""
+        rows = self._rows(group)
+        population, proportion = self._population(what)
+        clusters = self.run.clusters(rows & population)
+        positives = int(np.count_nonzero(rows & self.run.label))
+        return Planned(self._recipe(what, rows), clusters, positives, proportion)
+
+    def _rows(self, group: Group) -> Bools:
+        if group not in self._members:
+            self._members[group] = self.run.members(group)
+        return self._members[group]
+
+    def _recipe(self, what: Defined, rows: Bools) -> Recipe:
+        if what.over_criteria:
+            return self._macro(what, rows)
+        if posts.by_post(what):
+            top, bottom = posts.PER_POST[what.base](self.run, what, rows)
+            return Summed(self.table.add([top, bottom]), first_over_second)
+        if what.base in FITS:
+            return self._fit(what, rows)
+        if _is_sweep(what):
+            return reading(self._sweep(what.get("level", "query"), rows), what)
+        additive = self._additive(what)
+        columns = [self.run.per_post(column, rows) for column in additive.columns]
+        return Summed(self.table.add(columns), additive.finish)
+
+    def _macro(self, what: Defined, rows: Bools) -> Recipe:
+        base = what.within_criterion()
+        parts = tuple(self._recipe(base, rows & criterion) for criterion in self.run.criteria)
+        if what.get("avg") != "label_weighted":
+            return MeanOf(parts)
+        weights = [self.run.per_post(self.run.label, rows & criterion) for criterion in self.run.criteria]
+        return MeanOf(parts, self.table.add(weights))
+
+    def _fit(self, what: Defined, rows: Bools) -> Recipe:
+        fitted = FITS[what.base](self.run.prob[rows], self.run.label[rows]) if rows.any() else None
+        if fitted is None:
+            return Nothing()
+        spread = [np.zeros(len(self.run)) for _ in fitted.columns]
+        for whole, column in zip(spread, fitted.columns, strict=True):
+            whole[rows] = column
+        return Summed(self.table.add([self.run.per_post(whole, rows) for whole in spread]), fitted.finish)
+
+    def _sweep(self, level: str, rows: Bools) -> Sweep:
+        key = (level, np.packbits(rows).tobytes())
+        if key not in self._sweeps:
+            units = self.run.units[level]
+            held = rows[units.owner]
+            post = self.run.post[units.owner[held]]
+            self._sweeps[key] = sweep_of(units.score[held], units.label[held], post, len(self.run.posts))
+        return self._sweeps[key]
+
+    def _additive(self, what: Defined) -> Additive:
+        if self._last is None or self._last[0] != what:
+            make = ranking if _is_ranking(what) else PER_QUERY[what.base]
+            self._last = (what, make(self.run, what))
+        return self._last[1]
+
+    def _population(self, what: Defined) -> tuple[Bools, bool]:
+        """The queries that a number speaks about, and whether it is a proportion of them."""
+        if posts.by_post(what):
+            return posts.population(self.run, what), what.base in posts.PROPORTIONS
+        if what.base in FITS or _is_sweep(what):
+            return everyone(self.run), False
+        additive = self._additive(what)
+        return additive.population, additive.proportion and not what.over_criteria
+
+
+def _is_sweep(what: Defined) -> bool:
+    return what.base in {"AUROC", "AUPRC"} or (what.base == "TPR" and not what.tuned)
+
+
+def _is_ranking(what: Defined) -> bool:
+    """Precision is one of a ranking where it has a depth, and one of yes and no elsewhere."""
+    return what.base in RANKED and (what.base != "Precision" or "depth" in what.choices)
+
+
+def batches(count: int, cells: int, width: int) -> Sequence[slice]:
+    """Ranges of numbers whose replicate values, and columns, fit into so many cells."""
+    size = max(1, cells // max(width, 1))
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
