@@ -41,6 +41,7 @@ def slope(prob: Floats, label: Bools) -> Fitted | None:
         return None
     expected = sigmoid(found[0] + found[1] * x)
     rest, curve = label - expected, expected * (1 - expected)
+    x = x - np.sum(curve * x) / curve.sum()  # the step is the same from any origin, and from here it keeps its digits
 
     def finish(sums: Floats) -> Floats:
         g0, g1, h00, h01, h11 = sums
@@ -105,10 +106,16 @@ def solve_shift(x: Floats, label: Bools) -> float:
     low, high = -80.0, 80.0
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if (label - sigmoid(middle + x)).sum() > 0 else (low, middle)
+        low, high = (middle, high) if _missing(middle + x, label) > 0 else (low, middle)
     shift = (low + high) / 2
     for _ in range(3):
         expected = sigmoid(shift + x)
-        curve = float((expected * (1 - expected)).sum())
-        shift += float((label - expected).sum()) / curve if curve > 0 else 0.0
+        curve = float((expected * sigmoid(-shift - x)).sum())
+        shift += _missing(shift + x, label) / curve if curve > 0 else 0.0
     return shift
+
+
+def _missing(x: Floats, label: Bools) -> float:
+    """Observed less expected positives; whole numbers and small rests are added apart, so that neither swallows the other."""
+    rest = np.where(x > 0, 1.0, -1.0) * sigmoid(-np.abs(x))
+    return float(np.sum(label.astype(np.float64) - (x > 0))) + float(np.sum(rest))

@@ -77,18 +77,21 @@ def _stepped(what: Defined, whole: Sequence[Post], posts: Sequence[Post]) -> flo
     line = _solved(what, [row.query for post in whole for row in post])
     if line is None:
         return math.nan
-    g0 = g1 = h00 = h01 = h11 = 0.0
-    for query in (row.query for post in posts for row in post):
-        prob = min(max(query.prob or 0.0, TINY), 1 - TINY)
-        at = math.log(prob) - math.log(1 - prob)
-        expected = 1 / (1 + math.exp(-line[0] - line[1] * at))
-        rest, curve = query.label - expected, expected * (1 - expected)
-        g0, g1 = g0 + rest, g1 + rest * at
-        h00, h01, h11 = h00 + curve, h01 + curve * at, h11 + curve * at * at
+    terms = [_gradient_and_curvature(row.query, *line) for post in posts for row in post]
+    g0, g1, h00, h01, h11 = (math.fsum(column) for column in zip(*terms, strict=True))
     if what.base == "CalibrationIntercept":
         return line[0] + g0 / h00 if h00 > FLAT else math.nan
     determinant = h00 * h11 - h01 * h01
     return line[1] + (h00 * g1 - h01 * g0) / determinant if determinant > FLAT else math.nan
+
+
+def _gradient_and_curvature(query: Query, a: float, b: float) -> tuple[float, float, float, float, float]:
+    prob = min(max(query.prob or 0.0, TINY), 1 - TINY)
+    x = math.log(prob) - math.log(1 - prob)
+    small = math.exp(-abs(a + b * x))
+    expected = (1.0 if a + b * x >= 0 else small) / (1 + small)
+    rest, curve = query.label - expected, expected * (1 - expected)
+    return rest, rest * x, curve, curve * x, curve * x * x
 
 
 def _solved(what: Defined, queries: Sequence[Query]) -> tuple[float, float] | None:
