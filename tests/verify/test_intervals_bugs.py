@@ -1,0 +1,102 @@
+"""Bugs put into the fast side, or into the replicates of the check itself, are caught."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from evidentia.stats import intervals as limits
+from evidentia.stats.resampling import ResamplingPlan
+from evidentia.verify.replicate_sweeps import best_rate
+from verify.interval_runs import checked, result, tables, where
+
+NAMES = ("AUROC", "Brier", "F1(t=gate)", "nDCG@10", "ScreeningSensitivity(unit=post)", "CalibrationSlope", "HitRate@1")
+
+
+def _without_replacement(self: Any, start: int, stop: int) -> Any:
+    rng = np.random.default_rng(start)
+    return np.array([rng.permuted(np.arange(self.clusters) % 2 * 2) for _ in range(start, stop)], np.uint16)
+
+
+def _one_stream(self: Any, start: int, stop: int) -> Any:
+    rng = np.random.default_rng(self.seed)
+    picks = rng.integers(self.clusters, size=(self.resamples, self.clusters))
+    return np.array([np.bincount(row, minlength=self.clusters) for row in picks[start:stop]], np.uint16)
+
+
+def _next_replicate(self: Any, start: int, stop: int) -> Any:
+    return DRAW(self, start + 1, stop + 1)
+
+
+def _lower_rank(ranked: Any, left_out: Any, share: Any) -> Any:
+    at = (ranked.shape[1] - left_out - 1) * np.broadcast_to(share, len(ranked))
+    return ranked[np.arange(len(ranked)), np.maximum(np.floor(at), 0).astype(int)]
+
+
+def _undefined_counted_as_zero(values: Any, level: float) -> Any:
+    return PERCENTILE(np.nan_to_num(values), level)
+
+
+DRAW, PERCENTILE = ResamplingPlan._draw, limits.percentile_limits
+
+
+@pytest.mark.parametrize("draw", [_without_replacement, _one_stream, _next_replicate])
+def test_wrong_draws_are_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, draw: Any) -> None:
+    monkeypatch.setattr(ResamplingPlan, "_draw", draw)
+    found = where(checked(result(tmp_path / "out", tables()[0], measures=NAMES)))
+    assert len([place for place in found if ": ci " in place]) > 3
+    assert any(place.startswith("figures/roc.csv") for place in found)
+
+
+def test_queries_drawn_one_by_one_are_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from evidentia.evaluation import cluster_sums
+
+    gather = cluster_sums._scatter
+
+    def scattered(columns: Any, codes: Any, size: int) -> Any:
+        return gather(columns, np.random.default_rng(1).permutation(codes), size)
+
+    monkeypatch.setattr(cluster_sums, "_scatter", scattered)
+    found = where(checked(result(tmp_path / "out", tables()[0], measures=NAMES)))
+    assert {"Brier: ci low", "F1(t=gate): ci high"} <= {*found}
+
+
+def test_a_wrong_quantile_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "_quantile", _lower_rank)
+    assert {"AUROC: ci high", "Brier: ci low"} <= {
+        *where(checked(result(tmp_path / "out", tables()[0], measures=NAMES)))
+    }
+
+
+def test_undefined_replicates_that_count_are_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evidentia.evaluation.intervals.percentile_limits", _undefined_counted_as_zero)
+    frame = tables(20, 3, 6)[0]
+    found = where(checked(result(tmp_path / "out", frame, measures=["Recall@5"])))
+    assert {"Recall@5[fold=0]: replicates_left_out", "Recall@5[fold=0]: ci low"} <= {*found}
+
+
+def test_clopper_pearson_over_queries_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    exact = limits.clopper_pearson
+    monkeypatch.setattr(
+        "evidentia.evaluation.intervals.clopper_pearson", lambda k, n, level: exact(3 * k, 3 * n, level)
+    )
+    found = where(checked(result(tmp_path / "out", tables()[0], measures=["Sensitivity(t=0)"])))
+    assert "Sensitivity(t=0): ci low" in found
+
+
+@pytest.mark.parametrize(
+    ("target", "wrong", "caught"),
+    [
+        ("replicate_sweeps.auroc", lambda passed: best_rate(passed, 0.5), "AUROC"),
+        ("replicate_ranking._inside", lambda run, what: run.ranks.rank < what.depth, "nDCG@1"),
+    ],
+)
+def test_the_plain_loop_catches_bugs_of_the_check_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str, wrong: Any, caught: str
+) -> None:
+    written = result(tmp_path / "out", tables()[0], measures=["AUROC", "nDCG@1"])
+    monkeypatch.setattr(f"evidentia.verify.{target}", wrong)
+    assert f"{caught}: replicate 0, by a plain loop" in where(checked(written))
