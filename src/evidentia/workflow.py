@@ -55,6 +55,7 @@ def evaluate(
     options: Mapping[str, Any] = {
         "measures": None if named is None else list(named),
         "by": list(by),
+        "slices": list(run.queries.slices),
         "k": None if k is None else [str(depth) for depth in k],
         "dual": dual,
         "reading": dict(reading or {}),
@@ -62,7 +63,7 @@ def evaluate(
 
     def save(result: Evaluation, folder: Path, force: bool) -> None:
         def fill(temporary: Path) -> None:
-            write_result(temporary, run, result, by=by)
+            write_result(temporary, run, result, by=tuple(run.queries.slices))
             write_tables(result, temporary / "tables")
             write_curves(result, temporary / "figures")
             write_manifest(temporary, run, result, command=command, options=options)

@@ -16,10 +16,9 @@ from evidentia.evaluation.groups import OVERALL, Grouping
 from evidentia.measures.core import Additive, Args, Fit, Outcome, Statistic
 from evidentia.measures.registry import Definition
 from evidentia.stats.counting import add_up
-from evidentia.stats.exact import split
+from evidentia.stats.exact import powers_above, split
 from evidentia.tables.queries import Bools, Floats, Ints, Queries
 
-SCORE_BOUND = 512.0  # log-odds are clipped to +-36.04, so no term of a fit's gradient or curvature is larger
 Columns = tuple[str, ...]
 Key = tuple[Definition, Columns]
 
@@ -78,11 +77,12 @@ class ClusterSums:
 
     def _columns(
         self, queries: Queries, definition: Definition, grouping: Grouping, table: _Table
-    ) -> tuple[Floats, Ints, Ints | None, float | None]:
+    ) -> tuple[Floats, Ints, Ints | None, float | Floats | None]:
         """A statistic's columns with the cluster and group of each row, and the bound of their values."""
         kind, args = definition.kind, definition.args
         if isinstance(kind, Fit):
-            return self._fitted(queries, grouping, definition, kind), queries.post, grouping.codes, SCORE_BOUND
+            fitted = self._fitted(queries, grouping, definition, kind)
+            return fitted, queries.post, grouping.codes, powers_above(np.abs(fitted).max(axis=0, initial=0.0))
         assert isinstance(kind, Additive)
         columns, posts, codes = _statistic_columns(queries, grouping, kind.statistic, args, table)
         return columns, posts, codes, kind.statistic.bound
@@ -118,7 +118,7 @@ class _Table:
         self.outer = _outer_partition(queries, grouping)
 
     def add(
-        self, key: tuple[object, ...], columns: Floats, posts: Ints, codes: Ints | None, bound: float | None
+        self, key: tuple[object, ...], columns: Floats, posts: Ints, codes: Ints | None, bound: float | Floats | None
     ) -> None:
         """Append a statistic: its columns summed per cluster and inner group, coarse and fine apart."""
         inner = self.inner

@@ -97,7 +97,8 @@ class Computation:
 
     def _size(self, definition: Definition, grouping: Grouping) -> tuple[Ints, Ints]:
         population, args = definition.population, definition.args
-        key = (population.words, args.get("t"), args.cut if args.get("t") is None else None, grouping.columns)
+        cut = args.cut if args.get("t") is None else None
+        key = (population.words, args.get("t"), args.get("threshold"), cut, grouping.columns)
         if key not in self._sizes:
             self._sizes[key] = population_size(self.queries, population, args, grouping)
         return self._sizes[key]

@@ -186,6 +186,7 @@ SEPARATED = (
     "one class only, or no spread of probabilities",
     "the labels are separated perfectly: no finite solution",
 )
+FLAT, FAR = 1e-12, 5.0
 STEP = "Intervals take one Newton step from the estimate in every resample."
 
 
@@ -212,6 +213,8 @@ def _slope_score(prob: Floats, label: Bools) -> Score | None:
     x = logit(prob)
     mean = 1 / (1 + np.exp(-(beta[0] + beta[1] * x)))
     rest, curve = label - mean, mean * (1 - mean)
+    middle = exact_total(np.column_stack([curve, curve * x]))
+    x = x - middle[1] / middle[0]  # the step is the same from any origin, and from here it keeps its digits
     return Score(beta, np.column_stack([rest, rest * x, curve, curve * x, curve * x * x]))
 
 
@@ -219,8 +222,13 @@ def _slope_step(at: Floats, sums: Floats) -> Floats:
     gradient0, gradient1, curve00, curve01, curve11 = np.moveaxis(sums, -1, 0)
     determinant = curve00 * curve11 - curve01 * curve01
     shift = curve00 * gradient1 - curve01 * gradient0
-    step: Floats = np.divide(shift, determinant, out=np.full(determinant.shape, np.nan), where=determinant > 1e-12)
-    return np.asarray(step + at[1])
+    return np.asarray(at[1] + _trusted(shift, determinant))
+
+
+def _trusted(shift: Floats, curvature: Floats) -> Floats:
+    """A Newton step; NaN where there is next to no curvature, or where it would go so far that one step means nothing."""
+    step: Floats = np.divide(shift, curvature, out=np.full(curvature.shape, np.nan), where=curvature > FLAT)
+    return np.where(np.abs(step) <= FAR, step, np.nan)
 
 
 @family.fit(
@@ -253,9 +261,7 @@ def _intercept_score(prob: Floats, label: Bools) -> Score | None:
 
 
 def _intercept_step(at: Floats, sums: Floats) -> Floats:
-    curve = sums[..., 1]
-    step: Floats = np.divide(sums[..., 0], curve, out=np.full(curve.shape, np.nan), where=curve > 1e-12)
-    return np.asarray(step + at[0])
+    return np.asarray(at[0] + _trusted(sums[..., 0], sums[..., 1]))
 
 
 @family.fit(

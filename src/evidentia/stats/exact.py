@@ -18,8 +18,18 @@ COARSE = 2.0**-26  # grid of the coarse part, relative to the bound
 FINE = 2.0**-53
 
 
-def split(values: Floats, bound: float) -> tuple[Floats, Floats]:
-    """Cut values with |value| <= bound (a power of two) into a coarse and a fine part on fixed grids.
+def powers_above(largest: Floats) -> Floats:
+    """The least power of two that is at least each number; 1 for zero.
+
+    >>> powers_above(np.array([0.0, 0.3, 5.0]))
+    array([1. , 0.5, 8. ])
+    """
+    powers: Floats = 2.0 ** np.ceil(np.log2(np.where(largest > 0, largest, 1.0)))
+    return powers
+
+
+def split(values: Floats, bound: float | Floats) -> tuple[Floats, Floats]:
+    """Cut values with |value| <= bound (a power of two, or one for each column) into a coarse and a fine part on fixed grids.
 
     >>> coarse, fine = split(np.array([1 / 3]), 1.0)
     >>> abs(float(coarse[0] + fine[0]) - 1 / 3) <= 2**-54
@@ -85,7 +95,7 @@ def in_order(terms: Floats, axis: int) -> Floats:
 def exact_total(columns: Floats) -> Floats:
     """The sums of the columns, the same for every library, thread count and order of rows."""
     largest = np.abs(columns).max(axis=0, initial=0.0)
-    bounds = 2.0 ** np.ceil(np.log2(np.where(largest > 0, largest, 1.0)))
+    bounds = powers_above(largest)
     coarse, fine = split(columns / bounds, 1.0)  # dividing by a power of two loses nothing
     total: Floats = (coarse.sum(axis=0) + fine.sum(axis=0)) * bounds
     return total

@@ -56,7 +56,8 @@ class Query:
 
 def read_queries(folder: ResultFolder) -> list[Query]:
     """The evaluated queries in the order of the file."""
-    by = [str(column) for column in folder.manifest.get("options", {}).get("by", [])]
+    options = folder.manifest.get("options", {})
+    by = [str(column) for column in options.get("slices", options.get("by", []))]
     found = _candidates(folder) if folder.has("candidates.parquet") else None
     return [_query(row, by, found) for row in folder.rows("per_query.csv")]
 

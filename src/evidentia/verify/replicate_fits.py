@@ -11,6 +11,7 @@ from evidentia.verify.replicate_table import Finish
 
 TINY = 2.0**-52
 FLAT = 1e-12  # curvature below this has no step
+FAR = 5.0  # a longer step, in log-odds or in units of the slope, is not trusted
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,10 +46,7 @@ def slope(prob: Floats, label: Bools) -> Fitted | None:
 
     def finish(sums: Floats) -> Floats:
         g0, g1, h00, h01, h11 = sums
-        determinant = h00 * h11 - h01**2
-        sound = determinant > FLAT
-        step = (h00 * g1 - h01 * g0) / np.where(sound, determinant, 1.0)
-        return np.where(sound, found[1] + step, np.nan)
+        return found[1] + _step(h00 * g1 - h01 * g0, h00 * h11 - h01**2)
 
     return Fitted((rest, rest * x, curve, curve * x, curve * x**2), finish)
 
@@ -62,10 +60,15 @@ def intercept(prob: Floats, label: Bools) -> Fitted | None:
     expected = sigmoid(shift + x)
 
     def finish(sums: Floats) -> Floats:
-        sound = sums[1] > FLAT
-        return np.where(sound, shift + sums[0] / np.where(sound, sums[1], 1.0), np.nan)
+        return shift + _step(sums[0], sums[1])
 
     return Fitted((label - expected, expected * (1 - expected)), finish)
+
+
+def _step(gradient: Floats, curvature: Floats) -> Floats:
+    """One Newton step; none where the curvature is flat, or where it would go further than one step can be trusted."""
+    step = gradient / np.where(curvature > FLAT, curvature, 1.0)
+    return np.where((curvature > FLAT) & (np.abs(step) <= FAR), step, np.nan)
 
 
 def solve_line(x: Floats, label: Bools) -> tuple[float, float] | None:
