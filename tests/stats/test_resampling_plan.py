@@ -19,6 +19,34 @@ def test_every_replicate_has_a_stream_of_its_own() -> None:
         assert drawn[replicate].tolist() == np.bincount(picks, minlength=20).tolist()
 
 
+def by_contract(clusters: int, seed: int, replicate: int) -> list[int]:
+    picks = Generator(Philox(key=[seed, replicate])).integers(clusters, size=clusters)
+    return np.bincount(picks, minlength=clusters).tolist()  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("clusters", [1, 2, 3, 40, 41, 1_477])
+@pytest.mark.parametrize("seed", [0, 2**63 + 5])
+def test_draws_from_raw_bits_are_those_of_the_contract(clusters: int, seed: int) -> None:
+    drawn = ResamplingPlan(clusters, 90, seed).multiplicities(0, 90)
+    assert [row.tolist() for row in drawn] == [by_contract(clusters, seed, replicate) for replicate in range(90)]
+
+
+def test_numbers_that_numpy_throws_away_are_thrown_away_here_too() -> None:
+    """Of 300,000 draws among 300,000 clusters numpy rejects about twenty, to be fair to all of them."""
+    clusters = 300_000
+    raw = Philox(key=[7, 1]).random_raw(clusters // 2).view(np.uint32)
+    assert 5 < np.sum((raw * np.uint64(clusters)).astype(np.uint32) < 2**32 % clusters) < 50
+    drawn = ResamplingPlan(clusters, 2, 7).multiplicities(0, 2)
+    assert drawn[1].tolist() == by_contract(clusters, 7, 1)
+
+
+def test_another_numpy_that_makes_its_numbers_otherwise_is_asked_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = np.zeros((90, 20), np.int64), np.zeros(90, np.bool_)
+    monkeypatch.setattr(resampling, "_from_raw", lambda source, clusters, replicates: wrong)
+    drawn = ResamplingPlan(20, 90, 7).multiplicities(0, 90)
+    assert [row.tolist() for row in drawn] == [by_contract(20, 7, replicate) for replicate in range(90)]
+
+
 def test_draws_are_pinned() -> None:
     """The very numbers, so that neither a release of numpy nor a change here can move every interval unseen."""
     assert Generator(Philox(key=[7, 0])).integers(10, size=10).tolist() == PINNED

@@ -6,6 +6,7 @@ replicate alone.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -13,10 +14,11 @@ import numpy as np
 from numpy.random import Generator, Philox
 from numpy.typing import NDArray
 
-from evidentia.tables.queries import Floats, Ints
+from evidentia.tables.queries import Bools, Floats, Ints
 
 Multiplicities = NDArray[np.uint16]
 CACHED = 1 << 27  # multiplicities kept in memory rather than drawn again for every pass
+RAW_CELLS = 1 << 16  # draws made at once
 BLOCK_CELLS = 3 << 19  # multiplicities in work at once
 
 
@@ -30,6 +32,7 @@ class ResamplingPlan:
     strata: tuple[Ints, ...] | None = None
     block: int | None = None  # replicates at once; None chooses by memory, and the results are the same
     _cache: dict[str, Multiplicities] = field(default_factory=dict, repr=False)
+    _made: list[int] = field(default_factory=lambda: [0], repr=False)  # replicates in the cache
 
     def blocks(self) -> Iterator[tuple[slice, Floats]]:
         """Which replicates, and how often each of them draws every cluster (clusters x replicates)."""
@@ -43,22 +46,82 @@ class ResamplingPlan:
         if self.clusters * self.resamples > CACHED:
             return self._draw(start, stop)
         if "all" not in self._cache:
-            self._cache["all"] = self._draw(0, self.resamples)
-        return self._cache["all"][start:stop]
+            self._cache["all"] = np.empty((self.resamples, self.clusters), np.uint16)
+        drawn, made = self._cache["all"], self._made[0]
+        if stop > made:  # as far as asked for, so that the first blocks are in work while later ones are drawn
+            drawn[made:stop] = self._draw(made, stop)
+            self._made[0] = stop
+        return drawn[start:stop]
 
     def _draw(self, start: int, stop: int) -> Multiplicities:
+        if self.strata is None:
+            return _counted(self.clusters, self.seed, range(start, stop))
         drawn = np.empty((stop - start, self.clusters), np.uint16)
-        bits = Philox(key=[self.seed, start])
-        generator, fresh = Generator(bits), bits.state
+        source = _Source(self.seed)
         for row, replicate in enumerate(range(start, stop)):
-            fresh["state"]["key"][1] = replicate  # the same as Philox(key=[seed, replicate]), without building it anew
-            bits.state = fresh
-            if self.strata is None:
-                picks = generator.integers(self.clusters, size=self.clusters)
-            else:
-                picks = np.concatenate([part[generator.integers(len(part), size=len(part))] for part in self.strata])
+            generator = source.at(replicate)
+            picks = np.concatenate([part[generator.integers(len(part), size=len(part))] for part in self.strata])
             drawn[row] = np.bincount(picks, minlength=self.clusters)
         return drawn
+
+
+class _Source:
+    """Generators at the start of any replicate: the same as ``Generator(Philox(key=[seed, b]))``, without building it anew."""
+
+    def __init__(self, seed: int) -> None:
+        self.bits = Philox(key=[seed, 0])
+        self.generator, self.fresh = Generator(self.bits), self.bits.state
+        self.key = self.fresh["state"]["key"]
+
+    def at(self, replicate: int) -> Generator:
+        """The generator, set to where a replicate starts."""
+        self.key[1] = replicate
+        self.bits.state = self.fresh
+        return self.generator
+
+
+def _counted(clusters: int, seed: int, replicates: range) -> Multiplicities:
+    """How often each replicate draws every cluster, a few replicates at once.
+
+    ``integers`` costs more to call than its numbers cost to make, so they are made here from the raw bits as numpy makes them.
+    Where numpy would throw a number away and take another, and where the first replicate shows that this numpy works
+    otherwise, it is called after all.
+    """
+    source = _Source(seed)
+    drawn = np.empty((len(replicates), clusters), np.uint16)
+    size = max(1, RAW_CELLS // max(clusters, 1))
+    alike = clusters > 0 and len(replicates) > 0 and _same_as_numpy(source, clusters, replicates[0])
+    for first in range(0, len(replicates), size):
+        part = replicates[first : first + size]
+        shape = (len(part), clusters)
+        picks, again = (
+            _from_raw(source, clusters, part) if alike else (np.empty(shape, np.int64), np.ones(len(part), np.bool_))
+        )
+        for row in np.flatnonzero(again).tolist():
+            picks[row] = source.at(part[row]).integers(clusters, size=clusters)
+        picks += np.arange(len(part))[:, None] * clusters
+        counts = np.bincount(picks.ravel(), minlength=len(part) * clusters)
+        drawn[first : first + len(part)] = counts.reshape(shape)
+    return drawn
+
+
+def _from_raw(source: _Source, clusters: int, replicates: range) -> tuple[Ints, Bools]:
+    """Lemire's bounded integers from the low and the high half of every word, and which replicates must be drawn again."""
+    raw = np.empty((len(replicates), (clusters + 1) // 2), np.uint64)
+    for row, replicate in enumerate(replicates):
+        source.at(replicate)
+        raw[row] = source.bits.random_raw(raw.shape[1])
+    scaled = raw.view(np.uint32)[:, :clusters] * np.uint64(clusters)
+    rest = scaled.astype(np.uint32)
+    again: Bools = np.any(rest < ((1 << 32) - clusters) % clusters, axis=1)
+    return (scaled >> np.uint64(32)).astype(np.int64), again
+
+
+def _same_as_numpy(source: _Source, clusters: int, replicate: int) -> bool:
+    if sys.byteorder != "little":
+        return False
+    picks, again = _from_raw(source, clusters, range(replicate, replicate + 1))
+    return bool(again[0]) or np.array_equal(picks[0], source.at(replicate).integers(clusters, size=clusters))
 
 
 @dataclass(frozen=True)
