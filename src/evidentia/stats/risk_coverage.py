@@ -17,7 +17,7 @@ from evidentia.stats.segments import cumulated
 from evidentia.tables.queries import Bools, Floats, Ints
 
 Total = Literal["risks", "joint", "lost"]
-CACHED_CELLS = 1 << 15  # items times replicates that whole areas are added up over at once: they stay in the processor
+CACHED_CELLS = 1 << 16  # items times replicates that whole areas are added up over at once: they stay in the processor
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,11 +101,12 @@ class Steps:
     def wholes(self) -> dict[Total, Floats]:
         """The last of the risks, of the joint losses and of the losses, without the way there, in small blocks."""
         many = self.weights.shape[1]
-        found = np.empty((3, many))
-        size = max(1, CACHED_CELLS // max(len(self.ranked.loss), 1))
-        for start in range(0, many, size):
-            rows = slice(start, start + size)
-            found[:, rows] = _whole_areas(self.ranked, np.ascontiguousarray(self.weights[:, rows].T))
+        found = np.zeros((3, many))
+        size = min(many, max(1, CACHED_CELLS // max(len(self.ranked.loss), 1)))
+        sums = _WholeSums(self.ranked, size)
+        for start in range(0, many if len(self.ranked.loss) else 0, size):
+            rows = slice(start, min(start + size, many))
+            found[:, rows] = sums.of(np.ascontiguousarray(self.weights[:, rows].T, np.int64))
         return {"risks": found[0], "joint": found[1], "lost": found[2]}
 
     def whole(self, total: Total) -> Floats:
@@ -168,23 +169,40 @@ class Steps:
         return Plateaus(self.taken[points], self.lost[points])
 
 
-def _whole_areas(ranked: Ranking, weights: Floats) -> tuple[Floats, Floats, Floats] | float:
-    """The sums of all risks, of all losses so far and of all losses, for weights that are replicates x clusters."""
-    last, loss = ranked.runs
-    if not len(last):
-        return 0.0
-    taken = np.cumsum(weights.take(ranked.cluster, axis=1), axis=1).take(last, axis=1)
-    copies = np.diff(taken, axis=1, prepend=0.0)
-    own = copies * loss
-    lost = np.cumsum(own, axis=1)
-    before = lost - own
-    steps = np.diff(_harmonic(taken), axis=1, prepend=0.0)
-    steps *= before - (taken - copies) * loss
-    risks: Floats = steps.sum(axis=1) + lost[:, -1]
-    own *= (copies + 1) / 2
-    before *= copies
-    before += own
-    return risks, before.sum(axis=1), lost[:, -1]
+class _WholeSums:
+    """Sums over all items for a few replicates at once, in arrays that are made once: new ones cost more than the sums.
+
+    An item at place p with loss l adds l (H(K) - H(p - 1)) to the risks, l (K - p + 1) to the losses so far, and l to the losses.
+    All three are sums of l (f(c) - f(c before)) over runs of equal loss that end after c items, with f(c) = c, c (c + 1) / 2 and
+    c H(c) - c; summed by parts, of (l - l of the next run) f(c).
+    """
+
+    def __init__(self, ranked: Ranking, size: int) -> None:
+        self.cluster = ranked.cluster
+        self.last, loss = ranked.runs
+        self.drops = loss - np.append(loss[1:], 0.0)
+        self.items = np.empty((size, len(ranked.loss)), np.int64)
+        self.taken = np.empty((size, len(loss)), np.int64)
+        self.counts, self.work = np.empty(self.taken.shape), np.empty(self.taken.shape)
+
+    def of(self, weights: Ints) -> tuple[Floats, Floats, Floats]:
+        """All risks, all losses so far and all losses, for weights that are replicates x clusters."""
+        n = len(weights)
+        items, taken, counts, work = self.items[:n], self.taken[:n], self.counts[:n], self.work[:n]
+        weights.take(self.cluster, axis=1, out=items, mode="clip")
+        np.cumsum(items, axis=1, out=items)
+        items.take(self.last, axis=1, out=taken, mode="clip")
+        np.copyto(counts, taken)
+        np.multiply(counts, self.drops, out=work)
+        lost = work.sum(axis=1)
+        work *= counts
+        squares = work.sum(axis=1)
+        predicted = items[:, -1]
+        bits = int(predicted.max()).bit_length()
+        _counts_times_harmonic(bits).take(taken, out=work, mode="clip")
+        work *= self.drops
+        risks = (_harmonic_numbers(bits)[predicted] + 1) * lost - work.sum(axis=1)
+        return risks, (predicted + 1) * lost - (squares + lost) / 2, lost
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,6 +333,13 @@ def _harmonic(counts: Floats) -> Floats:
 @cache
 def _harmonic_numbers(bits: int) -> Floats:
     table: Floats = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, 1 << bits))])
+    table.setflags(write=False)
+    return table
+
+
+@cache
+def _counts_times_harmonic(bits: int) -> Floats:
+    table: Floats = np.arange(1 << bits) * _harmonic_numbers(bits)
     table.setflags(write=False)
     return table
 
