@@ -30,7 +30,7 @@ from measuring import DisagreementError, Figure, cores, show, versions
 
 SEED, SIGNAL, FLOOR = 7, "llm", 30.0
 RESAMPLES, ALLOWED = 10_000, 1e-12
-SIZES = {41: 200, 188: 100, 2000: 10}  # participants, and how many replicates the loop is measured on
+SIZES = {41: 500, 188: 100, 2000: 10}  # participants, and how many replicates the loop is measured on
 PACKAGES = ("evidentia", "numpy", "scipy", "polars")
 
 
@@ -178,7 +178,7 @@ def _arguments() -> argparse.Namespace:
 
 def main() -> None:
     arguments = _arguments()
-    found, rounds = versions(*PACKAGES), 1 if arguments.quick else 3
+    found, rounds = versions(*PACKAGES), 1 if arguments.quick else 5
     before, began = _load(), time.perf_counter()
     print(f"{', '.join(f'{name} {number}' for name, number in found.items())}; {cores()} cores, {before}")
     try:
