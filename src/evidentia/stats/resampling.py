@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator, Philox
@@ -18,7 +19,7 @@ from evidentia.tables.queries import Bools, Floats, Ints
 
 Multiplicities = NDArray[np.uint16]
 CACHED = 1 << 27  # multiplicities kept in memory rather than drawn again for every pass
-RAW_CELLS = 1 << 16  # draws made at once
+RAW_CELLS = 1 << 15  # draws made at once
 BLOCK_CELLS = 3 << 19  # multiplicities in work at once
 
 
@@ -70,8 +71,12 @@ class _Source:
 
     def __init__(self, seed: int) -> None:
         self.bits = Philox(key=[seed, 0])
-        self.generator, self.fresh = Generator(self.bits), self.bits.state
-        self.key = self.fresh["state"]["key"]
+        self.generator = Generator(self.bits)
+        state: Any = self.bits.state
+        self.key = [
+            int(part) for part in state["state"]["key"]
+        ]  # lists: numpy is slow to read its own arrays one by one
+        self.fresh: Any = state | {"state": {"counter": [0, 0, 0, 0], "key": self.key}, "buffer": [0, 0, 0, 0]}
 
     def at(self, replicate: int) -> Generator:
         """The generator, set to where a replicate starts."""
