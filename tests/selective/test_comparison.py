@@ -181,7 +181,7 @@ def test_coverages_that_one_does_not_reach_are_named() -> None:
 def test_a_run_against_itself_differs_nowhere_and_wins_nothing() -> None:
     items = phq8_items("zero_shot")
     found = compare(items, items, seed=3, resamples=100)
-    assert found.notes == ()
+    assert all("resamples" in note and "nothing in it can be significant" in note for note in found.notes)
     for delta in found.deltas:
         assert delta.delta in {0.0, None}, delta.name
         assert delta.ci is None
@@ -242,12 +242,19 @@ def test_participants_that_only_one_run_has_are_an_error_that_says_whom() -> Non
         compare(part, whole, seed=3, resamples=10, names=NAMES)
 
 
+def test_too_few_resamples_to_be_significant_are_said() -> None:
+    a, b = phq8_items("zero_shot"), phq8_items("few_shot")
+    families = {note.split("'")[1] for note in compare(a, b, seed=3, resamples=100).notes}
+    assert families == {"measures", "coverage", "truncated"}
+    assert compare(a, b, seed=3, resamples=2000, coverage=[0.5]).notes == ()
+
+
 def test_intersect_compares_the_participants_that_both_have_and_says_so() -> None:
     run = phq8_run()
     a = read_items(with_participants(run, range(18)), mode="zero_shot")
     b = read_items(with_participants(run, range(3, 20)), mode="few_shot")
     found = compare(a, b, seed=3, resamples=50, names=NAMES, on_mismatch="intersect")
-    assert found.notes == (
+    assert found.notes[:2] == (
         "A: 3 participants that the other run lacks are left out",
         "B: 2 participants that the other run lacks are left out",
     )
@@ -256,7 +263,7 @@ def test_intersect_compares_the_participants_that_both_have_and_says_so() -> Non
     again = compare(
         *(read_items(shared, mode=mode) for mode in ("zero_shot", "few_shot")), seed=3, resamples=50, names=NAMES
     )
-    assert again.notes == ()
+    assert again.notes == found.notes[2:]
     assert found.deltas == again.deltas or [d.to_dict() for d in found.deltas] == [d.to_dict() for d in again.deltas]
 
 

@@ -117,7 +117,7 @@ def test_a_normalised_loss_without_a_largest_score_is_left_out_with_the_reason_a
     assert "AUGRC" not in found.measures
     assert found["AUGRC(loss=abs)"].value > 0
     assert quick(items, loss="squared").not_computed == ()
-    with pytest.raises(InputError, match="largest possible score"):
+    with pytest.raises(InputError, match="largest possible error"):
         quick(items, loss="abs_norm", measures=["AUGRC(loss=abs_norm)"])
 
 
