@@ -122,7 +122,7 @@ def _threshold_records(thresholds: Thresholds) -> tuple[dict[str, object], ...]:
             "reason": chosen.reason,
             "tune_tpr": chosen.tpr,
             "tune_fpr": chosen.fpr,
-            "tuned_on_posts": list(chosen.posts),
+            "tuned_on_posts": list(chosen.tuned_on.posts),
         }
         for cut, folds in thresholds.items()
         for fold, chosen in folds.items()

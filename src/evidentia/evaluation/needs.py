@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evidentia.measures.registry import Definition
-from evidentia.protocol import shared_scores
+from evidentia.protocol import shared_score
 from evidentia.tables.run import Run
 
 WORDS = {
@@ -32,7 +32,7 @@ def unmet(definition: Definition, run: Run) -> str | None:
 def _met(need: str, run: Run) -> bool:
     queries, tune = run.queries, run.tune
     if need == "tune":
-        return tune is not None and queries.has("fold") and shared_scores(tune, queries) is not None
+        return tune is not None and queries.has("fold") and shared_score(tune, queries) is not None
     if need == "items":
         return False
     if need == "complete":

@@ -1,0 +1,65 @@
+"""Where a tuned value comes from: the fold, the score column, and the posts that it was chosen on."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evidentia.errors import InputError, counted, shown
+from evidentia.tables.queries import Bools, Queries
+
+SCORES = ("prob", "detection_score")
+
+
+def posts_sha256(posts: Iterable[str]) -> str:
+    """The SHA-256 of post ids: sorted as strings, a line feed between them, UTF-8."""
+    return hashlib.sha256("\n".join(sorted(posts)).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """What a value was tuned on. ``fold`` None stands for a run without folds."""
+
+    fold: str | None = None
+    score: str | None = None
+    posts: tuple[str, ...] = ()
+
+    @property
+    def sha256(self) -> str:
+        """The hash of the post ids."""
+        return posts_sha256(self.posts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The form that is written."""
+        return {"fold": self.fold, "score": self.score, "posts": list(self.posts), "posts_sha256": self.sha256}
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Provenance:
+        """Read it back; ids that do not fit their hash have been edited, and are refused."""
+        read = cls(content["fold"], content["score"], tuple(map(str, content["posts"])))
+        if read.score not in SCORES:
+            raise ValueError("the score column is neither prob nor detection_score")
+        if read.sha256 != content["posts_sha256"] or len(set(read.posts)) != len(read.posts):
+            fold = "" if read.fold is None else f" of fold {shown(read.fold)}"
+            raise InputError(f"The tuning posts{fold} do not fit their SHA-256: they were changed. Tune again.")
+        return read
+
+
+def tuned_on(tune: Queries, rows: Bools, fold: str | None, score: str) -> Provenance:
+    """The provenance of what is chosen on the given rows."""
+    posts = tuple(tune.post_ids[post] for post in np.unique(tune.post[rows]))
+    return Provenance(fold, score, posts)
+
+
+def refuse_overlap(posts: Iterable[str], used: Iterable[str], what: str) -> None:
+    """Refuse posts that served another choice before; ``what`` says what they would serve now."""
+    shared = set(posts) & set(used)
+    if shared:
+        raise InputError(
+            f"{counted(len(shared), 'post')} (first: {shown(min(shared))}) {what}, but served another choice before "
+            "(calibrator, gamma, mixing or early stopping). Use posts that nothing was chosen on."
+        )
