@@ -1,8 +1,14 @@
 """The protocol: post-disjoint folds, and everything that is chosen on TUNE and applied to EVAL of the same fold."""
 
+from evidentia.protocol.calibrators import Calibrator, fit_calibrator
+from evidentia.protocol.certify import PostCertificate, PostScores, certify, certify_alerts, certify_screening
+from evidentia.protocol.choose_calibrator import choose_calibrator
+from evidentia.protocol.dynamic_k import GammaPoint, KPolicy, gamma_sweep
 from evidentia.protocol.folds import Folds, InnerSplit, existing_folds, outer_folds
 from evidentia.protocol.near_duplicates import text_groups
 from evidentia.protocol.provenance import Provenance, posts_sha256
+from evidentia.protocol.targets import Targets, parse_targets
+from evidentia.protocol.three_state import ThreeState, score_grid, tune_three_state
 from evidentia.protocol.thresholds import (
     UNTUNABLE,
     Rule,
@@ -16,18 +22,34 @@ from evidentia.protocol.thresholds import (
 
 __all__ = [
     "UNTUNABLE",
+    "Calibrator",
     "Folds",
+    "GammaPoint",
     "InnerSplit",
+    "KPolicy",
+    "PostCertificate",
+    "PostScores",
     "Provenance",
     "Rule",
+    "Targets",
+    "ThreeState",
     "Threshold",
+    "certify",
+    "certify_alerts",
+    "certify_screening",
+    "choose_calibrator",
     "choose_threshold",
     "existing_folds",
+    "fit_calibrator",
     "fpr_budget_threshold",
+    "gamma_sweep",
     "outer_folds",
     "parse_rule",
+    "parse_targets",
     "posts_sha256",
+    "score_grid",
     "shared_score",
     "text_groups",
+    "tune_three_state",
     "tuned_decisions",
 ]

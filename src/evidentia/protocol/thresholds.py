@@ -106,9 +106,9 @@ def choose_threshold(rule: Rule, scores: Floats, labels: Bools) -> Threshold:
     >>> choose_threshold(Rule("max-f1"), np.array([0.9, 0.8, 0.3]), np.array([True, True, False])).value
     0.8
     """
-    lacking = _lacking(labels)
-    if lacking is not None:
-        return Threshold(rule, None, f"{UNTUNABLE}: {lacking}", MappingProxyType({}))
+    missing = lacking(labels)
+    if missing is not None:
+        return Threshold(rule, None, f"{UNTUNABLE}: {missing}", MappingProxyType({}))
     return _chosen(rule, scores, labels)
 
 
@@ -194,7 +194,8 @@ def shared_score(tune: Queries, evaluation: Queries) -> str | None:
     return next(both, None)
 
 
-def _lacking(labels: Bools) -> str | None:
+def lacking(labels: Bools) -> str | None:
+    """What TUNE queries lack to choose a threshold on; None if nothing."""
     if len(labels) == 0:
         return "no TUNE queries"
     if not labels.any():

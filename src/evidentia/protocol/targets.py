@@ -1,0 +1,83 @@
+"""What a three-state gate is asked to reach, and by how much it misses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from evidentia.errors import InputError, typed
+
+_TARGET = re.compile(r"(?P<name>\w+(?:\(unit=post\))?)(?P<sign>>=|<=)(?P<value>\d*\.?\d+)(?P<percent>%)?")
+_FIELDS = {
+    ("ScreeningSensitivity", ">="): "sensitivity",
+    ("ScreeningFNPer1000", "<="): "fn_per_1000",
+    ("AlertPrecision", ">="): "precision",
+    ("ScreeningSensitivity(unit=post)", ">="): "post_sensitivity",
+    ("AlertPrecision(unit=post)", ">="): "post_precision",
+}
+
+
+@dataclass(frozen=True)
+class Targets:
+    """The contract's targets unless told otherwise; those per post are what certificates are about."""
+
+    sensitivity: float = 0.995
+    fn_per_1000: float = 5.0
+    precision: float = 0.90
+    post_sensitivity: float = 0.995
+    post_precision: float = 0.90
+
+    def to_dict(self) -> dict[str, float]:
+        """By the names of the measures, with the sign that says which side is good."""
+        return {f"{name}{sign}": getattr(self, field) for (name, sign), field in _FIELDS.items()}
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Targets:
+        """Read it back."""
+        return cls(**{field: float(content[f"{name}{sign}"]) for (name, sign), field in _FIELDS.items()})
+
+
+def parse_targets(texts: Iterable[str]) -> Targets:
+    """Read targets as they are typed; what is not named keeps the contract's value.
+
+    >>> parse_targets(["ScreeningSensitivity>=0.98", "AlertPrecision(unit=post) >= 80%"]).post_precision
+    0.8
+    """
+    targets = Targets()
+    for text in texts:
+        found = _TARGET.fullmatch(re.sub(r"\s", "", text))
+        field = None if found is None else _FIELDS.get((found["name"], found["sign"]))
+        if found is None or field is None:
+            known = ", ".join(f"{name}{sign}..." for name, sign in _FIELDS)
+            raise InputError(f"{typed(text)} is not a target for thresholds. Write one of: {known}")
+        value = float(found["value"]) / (100 if found["percent"] else 1)
+        if value > (1000 if field == "fn_per_1000" else 1) or (field.startswith("post") and not 0 < value < 1):
+            raise InputError(f"{typed(text)}: the number is outside the range of the figure.")
+        targets = replace(targets, **{field: value})
+    return targets
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A target with what was reached on TUNE; ``missed_by`` is 0 where it is met."""
+
+    name: str
+    target: float
+    reached: float
+    missed_by: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """The form that is written."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+def outcomes(targets: Targets, metrics: Mapping[str, float]) -> tuple[Outcome, ...]:
+    """The three targets over queries against the figures of a point."""
+    found = []
+    for (name, sign), field in list(_FIELDS.items())[:3]:
+        wanted, reached = getattr(targets, field), metrics[name]
+        missed = max(0.0, wanted - reached if sign == ">=" else reached - wanted)
+        found.append(Outcome(f"{name}{sign}", wanted, reached, missed))
+    return tuple(found)
