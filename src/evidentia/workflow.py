@@ -14,6 +14,7 @@ from evidentia.evaluation.compare import OnMismatch, System, compare_systems
 from evidentia.evaluation.intervals import Method, Resampling
 from evidentia.evaluation.load import LoadedResult, load_result
 from evidentia.evaluation.replicates import Progress
+from evidentia.protocol import Tuning, apply_tuning, read_tuning, to_document
 from evidentia.report import write_curves, write_delta_tables, write_tables
 from evidentia.results import Comparison, Evaluation
 from evidentia.tables import Run, read_run
@@ -29,6 +30,7 @@ def evaluate(
     by: str | Sequence[str] | None = None,
     k: Sequence[int | str] | None = None,
     dual: bool = False,
+    thresholds: Tuning | str | Path | None = None,
     resamples: int = 10_000,
     seed: int = 7,
     ci: float = 0.95,
@@ -41,6 +43,8 @@ def evaluate(
     """Compute every measure of a profile (or the named ones) over a run, its folds, criteria, states and slices.
 
     ``run`` is what ``read_run`` gave, or what it would read. ``by`` defaults to the columns that it was read with.
+    ``thresholds`` is what ``evidentia tune`` wrote: calibrators and thresholds are applied fold by fold, and refused where
+    they were tuned on a post that they would be applied to.
     Every number has an interval from ``resamples`` cluster-bootstrap resamples of posts (0 turns them off). The result is
     indexed by measure name, and ``save(folder)`` writes all its files.
     """
@@ -49,6 +53,7 @@ def evaluate(
     if not isinstance(run, Run):
         run = read_run(run, by=() if by is None else _words(by))
     by = tuple(run.queries.slices) if by is None else _words(by)
+    run, applied = _with_thresholds(run, thresholds)
     evaluation = evaluate_run(
         run, profile=profile, measures=named, by=by, k=k, dual=dual, resampling=resampling, progress=progress
     )
@@ -66,11 +71,19 @@ def evaluate(
             write_result(temporary, run, result, by=tuple(run.queries.slices))
             write_tables(result, temporary / "tables")
             write_curves(result, temporary / "figures")
-            write_manifest(temporary, run, result, command=command, options=options)
+            write_manifest(temporary, run, result, command=command, options=options, applied=applied)
 
         write_folder(folder, fill, force=force)
 
     return replace(evaluation, writer=save)
+
+
+def _with_thresholds(run: Run, thresholds: Tuning | str | Path | None) -> tuple[Run, Mapping[str, Any] | None]:
+    """The run under tuned thresholds, and what its manifest keeps of them: everything but the grids."""
+    if thresholds is None:
+        return run, None
+    tuning, source = (thresholds, None) if isinstance(thresholds, Tuning) else read_tuning(thresholds)
+    return apply_tuning(run, tuning, source=source), to_document(tuning, grids=False)
 
 
 def compare(

@@ -31,6 +31,10 @@ def evaluate(
     ] = None,
     by: options.By = None,
     card: options.Card = None,
+    thresholds: Annotated[
+        Path | None,
+        typer.Option("--thresholds", metavar="FILE", help="Apply what `evidentia tune` chose, fold by fold."),
+    ] = None,
     k: Annotated[
         list[str] | None, typer.Option("--k", metavar="LIST", help="Depths of ranking measures: 1,5,10.")
     ] = None,
@@ -83,6 +87,7 @@ def evaluate(
             by=options.listed(by),
             k=options.depths(k),
             dual=dual,
+            thresholds=thresholds,
             resamples=resamples,
             seed=seed,
             ci=ci,

@@ -33,6 +33,7 @@ CONTRACT_COLUMNS = (
         "split",
         "has_evidence",
         "prob",
+        "raw_prob",
         "detection_score",
         "tau",
         "tau_neg",
@@ -162,13 +163,24 @@ def _defused(column: str) -> pl.Expr:
 
 
 def write_manifest(
-    folder: Path, run: Run, evaluation: Evaluation, *, command: str | None, options: Mapping[str, Any]
+    folder: Path,
+    run: Run,
+    evaluation: Evaluation,
+    *,
+    command: str | None,
+    options: Mapping[str, Any],
+    applied: Mapping[str, Any] | None = None,
 ) -> None:
-    """Say what went in, how it was run, when, and what came out: the one file with a time stamp."""
+    """Say what went in, how it was run, when, and what came out: the one file with a time stamp.
+
+    ``applied`` are the thresholds that were tuned before and applied here, with the posts they were tuned on.
+    """
     inputs = [{"role": s.role, "name": s.name, "sha256": s.sha256, "rows": s.rows} for s in run.sources]
     about = {"profile": evaluation.profile, "seed": evaluation.seed, "resamples": evaluation.resamples}
     thresholds = [dict(threshold) for threshold in evaluation.thresholds]
-    _write_manifest(folder, MANIFEST_SCHEMA, command, options, about | {"inputs": inputs, "thresholds": thresholds})
+    about |= {"inputs": inputs, "thresholds": thresholds}
+    about |= {} if applied is None else {"applied_thresholds": applied}
+    _write_manifest(folder, MANIFEST_SCHEMA, command, options, about)
 
 
 def write_comparison(

@@ -1,8 +1,10 @@
 """The protocol: post-disjoint folds, and everything that is chosen on TUNE and applied to EVAL of the same fold."""
 
+from evidentia.protocol.apply import apply_tuning
+from evidentia.protocol.calibration_choice import choose_calibrator
 from evidentia.protocol.calibrators import Calibrator, fit_calibrator
-from evidentia.protocol.certify import PostCertificate, PostScores, certify, certify_alerts, certify_screening
-from evidentia.protocol.choose_calibrator import choose_calibrator
+from evidentia.protocol.certificates import PostCertificate, PostScores, certify, certify_alerts, certify_screening
+from evidentia.protocol.document import from_document, may_write_tuning, read_tuning, to_document, write_tuning
 from evidentia.protocol.dynamic_k import GammaPoint, KPolicy, gamma_sweep
 from evidentia.protocol.folds import Folds, InnerSplit, existing_folds, outer_folds
 from evidentia.protocol.near_duplicates import text_groups
@@ -19,10 +21,14 @@ from evidentia.protocol.thresholds import (
     shared_score,
     tuned_decisions,
 )
+from evidentia.protocol.tuned import Choices, FoldTuning, Tuning
+from evidentia.protocol.tuning import tune
 
 __all__ = [
     "UNTUNABLE",
     "Calibrator",
+    "Choices",
+    "FoldTuning",
     "Folds",
     "GammaPoint",
     "InnerSplit",
@@ -34,6 +40,8 @@ __all__ = [
     "Targets",
     "ThreeState",
     "Threshold",
+    "Tuning",
+    "apply_tuning",
     "certify",
     "certify_alerts",
     "certify_screening",
@@ -42,14 +50,20 @@ __all__ = [
     "existing_folds",
     "fit_calibrator",
     "fpr_budget_threshold",
+    "from_document",
     "gamma_sweep",
+    "may_write_tuning",
     "outer_folds",
     "parse_rule",
     "parse_targets",
     "posts_sha256",
+    "read_tuning",
     "score_grid",
     "shared_score",
     "text_groups",
+    "to_document",
+    "tune",
     "tune_three_state",
     "tuned_decisions",
+    "write_tuning",
 ]

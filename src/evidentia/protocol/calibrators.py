@@ -39,7 +39,8 @@ class Calibrator:
             return steps
         if self.method == "beta":
             a, b, c = given["coefficients"]
-            return _sigmoid(_logs(scores) @ np.array([a, b]) + c)
+            yes, no = _logs(scores).T
+            return _sigmoid(a * yes + b * no + c)  # not a product of matrices, which rounds by the number of rows
         odds = scores if self.tuned_on.score == "detection_score" else logit(scores)
         if self.method == "temperature":
             return _sigmoid(odds / given["temperature"][0])

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from evidentia.protocol.certify import PostCertificate
+from evidentia.protocol.certificates import PostCertificate
 from evidentia.protocol.provenance import Provenance
 from evidentia.protocol.targets import Outcome, Targets, outcomes
 from evidentia.protocol.thresholds import UNTUNABLE, lacking
@@ -137,28 +137,26 @@ def tune_three_state(scores: Floats, labels: Bools, targets: Targets, *, tuned_o
         return ThreeState(None, None, f"{UNTUNABLE}: {missing}", nothing, (), nothing, (), tuned_on)
     grid = grid_of(scores, labels, score_grid(scores))
     low, high = _best_pair(grid, targets)
-    tau_neg, tau_pos = float(grid.tau[low]), float(grid.tau[high])
-    return at_pair(tau_neg, tau_pos, scores, labels, targets, grid=grid, certificates=(), tuned_on=tuned_on)
+    pair = (float(grid.tau[low]), float(grid.tau[high]))
+    return at_pair(pair, grid, (scores, labels), targets=targets, tuned_on=tuned_on)
 
 
 def at_pair(
-    tau_neg: float,
-    tau_pos: float,
-    scores: Floats,
-    labels: Bools,
-    targets: Targets,
-    *,
+    pair: tuple[float, float],
     grid: Grid,
-    certificates: tuple[PostCertificate, ...],
+    data: tuple[Floats, Bools],
+    *,
+    targets: Targets,
+    certificates: tuple[PostCertificate, ...] = (),
     tuned_on: Provenance,
 ) -> ThreeState:
-    """The value of a given pair of thresholds: its figures on TUNE, and what becomes of the targets there."""
-    figures = grid_of(scores, labels, np.array([tau_neg, tau_pos])).columns
+    """The value of a pair of thresholds: its figures on the TUNE scores and labels, and what becomes of the targets."""
+    figures = grid_of(*data, np.array(pair)).columns
     screening = {name: float(figures[name][0]) for name in ("ScreeningSensitivity", "ScreeningFNPer1000", "Workload")}
     alerts = {name: float(figures[name][1]) for name in ("AlertPrecision", "AlertsPer1000", "AlertRecall")}
     metrics = MappingProxyType(screening | alerts)
     written = MappingProxyType(grid.to_dict())
-    return ThreeState(tau_neg, tau_pos, None, metrics, outcomes(targets, metrics), written, certificates, tuned_on)
+    return ThreeState(*pair, None, metrics, outcomes(targets, metrics), written, certificates, tuned_on)
 
 
 def _best_pair(grid: Grid, targets: Targets) -> tuple[int, int]:

@@ -1,0 +1,161 @@
+"""Tuned values applied to a run: calibrated probabilities and the gate, fold by fold, on posts they were not tuned on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from evidentia.errors import InputError, Problem, counted, shown
+from evidentia.protocol.thresholds import REJECT_ALL
+from evidentia.protocol.tuned import FoldTuning, Tuning
+from evidentia.tables.queries import NEG, STATES, Bools, Floats, Ints, Queries
+from evidentia.tables.run import Run, Source
+
+_OF_THE_GATE = ("tau", "tau_neg", "tau_pos", "state")
+Frame = pl.DataFrame
+
+
+def apply_tuning(run: Run, tuning: Tuning, *, source: Source | None = None) -> Run:
+    """The run under tuned thresholds: ``prob`` calibrated, ``tau`` or ``tau_neg`` and ``tau_pos`` with the state, the gate.
+
+    The run's own gate gives way, and a query that the new gate stops returns nothing. TUNE rows are treated alike, so that
+    what is tuned on them later stands on the same probabilities. Refused, with the fold and how many posts: thresholds that
+    were tuned on a post which they would be applied to; also other score columns, and folds that have no thresholds.
+    """
+    source = source or Source("thresholds", "<thresholds>", None, len(tuning.folds))
+    problems = _problems(run, tuning, source.name)
+    if problems:
+        raise InputError(*problems)
+    judged = _Part.of(run.queries, tuning)
+    unsayable = _unsayable(judged.prob, run.queries, tuning, source.name)
+    if unsayable:
+        raise InputError(*unsayable)
+    emptied = 0
+    if run.queries.n_selected is not None:
+        emptied = int(np.count_nonzero((run.queries.n_selected > 0) & ~judged.gate))
+    changes: dict[str, Any] = {}
+    if run.tune is not None and run.tune_frame is not None:
+        part = _Part.of(run.tune, tuning)
+        changes = {"tune": part.queries(run.tune), "tune_frame": part.frame(run.tune_frame)}
+    return replace(
+        run,
+        queries=judged.queries(run.queries),
+        frame=judged.frame(run.frame),
+        sources=(*run.sources, source),
+        notes=(*run.notes, *_notes(run, source.name, emptied)),
+        **changes,
+    )
+
+
+def _notes(run: Run, name: str, emptied: int) -> list[str]:
+    replaced = [column for column in _OF_THE_GATE if column in run.frame.columns]
+    notes = [f"{name}: its thresholds replace the run's {', '.join(replaced)}."] if replaced else []
+    if emptied:
+        notes.append(f"{name}: {counted(emptied, 'query', 'queries')} that its gate stops had a selection, now empty.")
+    return notes
+
+
+def _problems(run: Run, tuning: Tuning, name: str) -> list[Problem]:
+    queries = run.queries
+    score = "prob" if queries.has("prob") else "detection_score" if queries.has("detection_score") else None
+    if score != tuning.score:
+        message = f"{name}: tuned on {tuning.score}, but the run has {score or 'no score column'}. Tune on this run."
+        return [Problem("THRESHOLD_SCORE", message)]
+    known = tuning.by_fold()
+    found = []
+    for fold, rows in _rows_by_fold(queries):
+        judged = {queries.post_ids[post] for post in np.unique(queries.post[rows])}
+        found += _fold_problems(known.get(fold), fold, judged, name)
+    return found
+
+
+def _fold_problems(tuned: FoldTuning | None, fold: str | None, judged: set[str], name: str) -> list[Problem]:
+    where = "the run, which has no folds" if fold is None else f"fold {shown(fold)}"
+    if tuned is None:
+        return [Problem("THRESHOLD_FOLD", f"{name}: no thresholds for {where}. Tune on a run with the same folds.")]
+    if tuned.reason is not None and tuned.reason != REJECT_ALL:
+        return [Problem("THRESHOLD_MISSING", f"{name}: {where} {tuned.reason}. Give it TUNE rows of both classes.")]
+    shared = judged & tuned.posts
+    if shared:
+        message = (
+            f"{name}: the thresholds for {where} were tuned on {counted(len(shared), 'post')} of the {len(judged):,} that "
+            f"they would be applied to (first: {shown(min(shared))}). Tune on TUNE rows only, disjoint from EVAL."
+        )
+        return [Problem("THRESHOLD_LEAK", message)]
+    return []
+
+
+def _unsayable(prob: Floats, queries: Queries, tuning: Tuning, name: str) -> list[Problem]:
+    """Folds that reject everything while a prob is 1: no tau in [0, 1] says that."""
+    rejected = {fold.fold for fold in tuning.folds if fold.reason == REJECT_ALL}
+    folds = [fold for fold, rows in _rows_by_fold(queries) if fold in rejected and (prob[rows] >= 1).any()]
+    what = "everything is rejected, which no tau can say where a prob is 1. Choose another rule."
+    return [Problem("THRESHOLD_REJECTS_ALL", f"{name}: fold {shown(fold)}: {what}") for fold in folds]
+
+
+def _rows_by_fold(queries: Queries) -> list[tuple[str | None, Bools]]:
+    if queries.fold is None:
+        return [(None, np.ones(len(queries), bool))]
+    return [(label, queries.fold.codes == code) for code, label in enumerate(queries.fold.labels)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """The new columns of the EVAL or the TUNE rows."""
+
+    prob: Floats
+    raw_prob: Floats | None
+    taus: dict[str, Floats]
+    state: Ints | None
+    gate: Bools
+
+    @classmethod
+    def of(cls, queries: Queries, tuning: Tuning) -> _Part:
+        raw: Floats = getattr(queries, tuning.score)
+        known = tuning.by_fold()
+        prob = raw.copy()
+        three = tuning.folds[0].three_state is not None
+        taus = {name: np.ones(len(raw)) for name in (("tau_neg", "tau_pos") if three else ("tau",))}
+        for fold, rows in _rows_by_fold(queries):
+            tuned = known[fold]
+            if tuned.calibrator is not None:
+                prob[rows] = tuned.calibrator.apply(raw[rows])
+            for name, value in _values(tuned).items():
+                taus[name][rows] = value
+        calibrated = any(fold.calibrator is not None for fold in tuning.folds)
+        state = (prob >= taus["tau_neg"]).astype(np.int64) + (prob >= taus["tau_pos"]) if three else None
+        gate = prob >= taus["tau"] if state is None else state != NEG
+        return cls(prob, raw if calibrated and tuning.score == "prob" else None, taus, state, gate)
+
+    def queries(self, queries: Queries) -> Queries:
+        """The arrays with the new columns."""
+        changes: dict[str, Any] = {"prob": self.prob, "gate": self.gate, "state": self.state}
+        for name in ("n_selected", "n_selected_gold"):
+            counts = getattr(queries, name)
+            changes[name] = None if counts is None else np.where(self.gate, counts, 0)
+        return replace(queries, **changes)
+
+    def frame(self, frame: Frame) -> Frame:
+        """The table with the new columns, the old gate taken out."""
+        new = {"prob": pl.Series(self.prob), **{name: pl.Series(values) for name, values in self.taus.items()}}
+        if self.raw_prob is not None:
+            new["raw_prob"] = pl.Series(self.raw_prob)
+        if self.state is not None:
+            new["state"] = pl.Series(STATES).gather(self.state)
+        if "selected_sent_uids" in frame.columns:
+            kept = pl.when(pl.Series(self.gate)).then("selected_sent_uids").otherwise(pl.lit([], pl.List(pl.String)))
+            frame = frame.with_columns(kept.alias("selected_sent_uids"))
+        return frame.drop(*_OF_THE_GATE, strict=False).with_columns(**new)
+
+
+def _values(tuned: FoldTuning) -> dict[str, float]:
+    """The thresholds as columns can hold them: where everything is rejected, 1, above which no prob of the fold is."""
+    if tuned.three_state is not None:
+        assert tuned.three_state.tau_neg is not None
+        assert tuned.three_state.tau_pos is not None
+        return {"tau_neg": tuned.three_state.tau_neg, "tau_pos": tuned.three_state.tau_pos}
+    assert tuned.threshold is not None
+    return {"tau": 1.0 if tuned.threshold.value is None else tuned.threshold.value}

@@ -1,0 +1,91 @@
+"""What was tuned, on the screen: the choice of every fold, on how many posts, and what was missed or could not be certified."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from evidentia.protocol import FoldTuning, PostCertificate, Tuning
+
+
+def print_tuning(tuning: Tuning, out: Path) -> None:
+    """The thresholds of every fold, then everything that a reader must know before using them."""
+    console = Console(highlight=False)
+    queries = sum(fold.queries for fold in tuning.folds)
+    console.print(
+        f"Tuned on [bold]{queries:,}[/] TUNE queries in {len(tuning.folds)} folds; rule [bold]{tuning.choices['rule']}[/] "
+        f"on {tuning.score}, calibrator {tuning.choices['calibrate']}; ties go to the larger threshold"
+    )
+    three = tuning.folds[0].three_state is not None
+    console.print(_three_state_table(tuning) if three else _threshold_table(tuning))
+    for fold in tuning.folds:
+        for line in _warnings(fold):
+            console.print(f"[yellow]fold {escape(str(fold.fold or '-'))}[/] {escape(line)}", soft_wrap=True)
+    console.print(f"written to {escape(str(out))}; use it with `evidentia evaluate RUN --thresholds`", soft_wrap=True)
+
+
+def _threshold_table(tuning: Tuning) -> Table:
+    table = _table("tau", "TPR", "FPR", "prec.", "F1", "MCC")
+    for fold in tuning.folds:
+        assert fold.threshold is not None
+        found = fold.threshold
+        figures = [found.metrics.get(name) for name in ("TPR", "FPR", "Precision", "F1", "MCC")]
+        tau = _short(found.value) if found.value is not None else escape(str(found.reason))
+        table.add_row(*_about(fold), tau, *map(_short, figures))
+    return table
+
+
+def _three_state_table(tuning: Tuning) -> Table:
+    figures = ("ScreeningSensitivity", "ScreeningFNPer1000", "AlertPrecision", "Workload")
+    table = _table("tau_neg", "tau_pos", "sens.", "FN/1000", "prec.", "work")
+    for fold in tuning.folds:
+        assert fold.three_state is not None
+        found = fold.three_state
+        taus = (_marked(found.tau_neg, found.certificates[:1]), _marked(found.tau_pos, found.certificates[1:]))
+        table.add_row(*_about(fold), *taus, *(_short(found.metrics.get(name)) for name in figures))
+    return table
+
+
+def _table(*heads: str) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="bold")
+    for head in ("fold", "posts", "pos.", "calibrator", *heads):
+        table.add_column(head, justify="left" if head in {"fold", "calibrator"} else "right", no_wrap=True)
+    return table
+
+
+def _about(fold: FoldTuning) -> tuple[str, ...]:
+    chosen = "-" if fold.calibrator is None else fold.calibrator.method
+    return escape(str(fold.fold or "-")), f"{len(fold.posts):,}", f"{fold.positives:,}", chosen
+
+
+def _short(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4f}"
+
+
+def _marked(tau: float | None, certificates: tuple[PostCertificate, ...]) -> str:
+    """A threshold; a star says that it is certified."""
+    return _short(tau) + ("*" if certificates and certificates[0].value is not None else "")
+
+
+def _warnings(fold: FoldTuning) -> list[str]:
+    lines = [] if fold.reason is None else [fold.reason]
+    if fold.calibrator is not None and fold.calibrator.reason is not None:
+        lines.append(f"not calibrated: {fold.calibrator.reason}")
+    if fold.three_state is None:
+        return lines
+    for outcome in fold.three_state.outcomes:
+        if outcome.missed_by:
+            what = f"{outcome.name}{outcome.target:g} is missed on TUNE by {outcome.missed_by:.4g}"
+            lines.append(f"{what} (reached {outcome.reached:.4g}); the nearest point was taken")
+    return [*lines, *map(_certificate_line, fold.three_state.certificates)]
+
+
+def _certificate_line(certificate: PostCertificate) -> str:
+    target = f"{certificate.name} >= {certificate.target:g} at confidence {1 - certificate.delta:g}"
+    if certificate.value is None:
+        return f"cannot certify {target}: {certificate.reason}. The threshold is tuned, not certified"
+    seen = f"{certificate.misses} of {certificate.posts:,} posts missed, lower bound {certificate.bound:.4f}"
+    return f"certified (*) {target}: {seen}"
