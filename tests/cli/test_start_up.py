@@ -14,7 +14,7 @@ import evidentia
 from .command import PLAIN, evidentia_apart, program
 from .small import Files
 
-COMMANDS = ("evaluate", "compare", "selective", "validate", "measures", "explain", "power", "synth", "demo")
+COMMANDS = ("evaluate", "compare", "selective", "validate", "measures", "explain", "tune", "power", "synth", "demo")
 HEAVY = ("numpy", "scipy", "polars", "pandas", "pyarrow", "sklearn", "matplotlib", "torch", "jinja2")
 
 

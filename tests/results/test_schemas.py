@@ -19,7 +19,7 @@ from evidentia.results import loads
 
 from .schemas import faults, schema, thinned
 
-SCHEMAS = ("summary", "manifest", "comparison", "comparison-manifest", "selective-manifest")
+SCHEMAS = ("summary", "manifest", "comparison", "comparison-manifest", "selective-manifest", "thresholds")
 
 
 @pytest.mark.parametrize("name", SCHEMAS)

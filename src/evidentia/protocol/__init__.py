@@ -8,6 +8,7 @@ from evidentia.protocol.document import from_document, may_write_tuning, read_tu
 from evidentia.protocol.dynamic_k import GammaPoint, KPolicy, gamma_sweep
 from evidentia.protocol.folds import Folds, InnerSplit, existing_folds, outer_folds
 from evidentia.protocol.near_duplicates import text_groups
+from evidentia.protocol.nested import nested_predictions
 from evidentia.protocol.provenance import Provenance, posts_sha256
 from evidentia.protocol.targets import Targets, parse_targets
 from evidentia.protocol.three_state import ThreeState, score_grid, tune_three_state
@@ -53,6 +54,7 @@ __all__ = [
     "from_document",
     "gamma_sweep",
     "may_write_tuning",
+    "nested_predictions",
     "outer_folds",
     "parse_rule",
     "parse_targets",

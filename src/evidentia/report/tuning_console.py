@@ -34,7 +34,7 @@ def _threshold_table(tuning: Tuning) -> Table:
         found = fold.threshold
         figures = [found.metrics.get(name) for name in ("TPR", "FPR", "Precision", "F1", "MCC")]
         tau = _short(found.value) if found.value is not None else escape(str(found.reason))
-        table.add_row(*_about(fold), tau, *map(_short, figures))
+        table.add_row(*_about(fold), tau, *map(_rate, figures))
     return table
 
 
@@ -45,7 +45,7 @@ def _three_state_table(tuning: Tuning) -> Table:
         assert fold.three_state is not None
         found = fold.three_state
         taus = (_marked(found.tau_neg, found.certificates[:1]), _marked(found.tau_pos, found.certificates[1:]))
-        table.add_row(*_about(fold), *taus, *(_short(found.metrics.get(name)) for name in figures))
+        table.add_row(*_about(fold), *taus, *(_rate(found.metrics.get(name)) for name in figures))
     return table
 
 
@@ -63,6 +63,10 @@ def _about(fold: FoldTuning) -> tuple[str, ...]:
 
 def _short(value: float | None) -> str:
     return "-" if value is None else f"{value:.4f}"
+
+
+def _rate(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
 
 
 def _marked(tau: float | None, certificates: tuple[PostCertificate, ...]) -> str:
