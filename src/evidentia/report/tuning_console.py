@@ -91,5 +91,6 @@ def _certificate_line(certificate: PostCertificate) -> str:
     target = f"{certificate.name} >= {certificate.target:g} at confidence {1 - certificate.delta:g}"
     if certificate.value is None:
         return f"cannot certify {target}: {certificate.reason}. The threshold is tuned, not certified"
-    seen = f"{certificate.misses} of {certificate.posts:,} posts missed, lower bound {certificate.bound:.4f}"
+    fault = "with skipped evidence" if certificate.name.startswith("Screening") else "with a wrong alert"
+    seen = f"{certificate.misses} of {certificate.posts:,} posts {fault}, lower bound {certificate.bound:.4f}"
     return f"certified (*) {target}: {seen}"
