@@ -64,7 +64,6 @@ def test_alerts_start_where_a_rejection_is_possible_and_end_at_the_first_failure
     found = certify_alerts(posts(highest, highest, wrong), 0.9, grid=np.array([0.4, 0.6, 0.8, 0.95]), tuned_on=NOWHERE)
     assert (found.value, found.posts, found.misses, found.tested) == (0.8, 50, 1, 2)
     assert binom.cdf(1, 50, 0.1) <= 0.05 < binom.cdf(9, 100, 0.1)
-    assert binom.cdf(9, 150, 0.1) > 0.05 or found.value == 0.8  # a later success would not bring it back
 
 
 def test_a_later_success_does_not_count() -> None:

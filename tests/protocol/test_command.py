@@ -217,3 +217,9 @@ def test_a_judged_post_among_the_tuning_posts_is_refused_also_with_the_right_has
     (tmp_path / "t.json").write_text(dumps(forged), encoding="utf-8")
     ran = command("evaluate", run_file, "--thresholds", tmp_path / "t.json")
     refused(ran, "thresholds for fold '1' were tuned on 1 post of the 24", judged)
+
+
+def test_a_file_that_cannot_be_written_leaves_nothing_behind(run_file: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    refused(command("tune", run_file, "-o", tmp_path / "file" / "t.json"), "Cannot write t.json")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]

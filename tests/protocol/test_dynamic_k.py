@@ -97,3 +97,14 @@ def test_impossible_masses_and_gammas_are_refused() -> None:
         wanted_k(pool([-1.0, 2.0]), 0.5)
     with pytest.raises(evidentia.InputError, match="gamma"):
         wanted_k(pool([1.0]), 1.5)
+
+
+def test_a_sweep_on_the_tune_rows_of_a_fold() -> None:
+    """They are read as a run of their own, as the page on the protocol says."""
+    made = synthetic_run(seed=7, posts=60, criteria=4, positives=40, splits=True)
+    tune = made.per_query.filter(fold=0, split="TUNE").drop("split", "fold")
+    theirs = made.candidates.join(tune.select("post_id").unique(), on="post_id").drop("split", "fold")
+    run = read_run(tune, candidates=theirs)
+    low, *_, high = gamma_sweep(run.queries.candidates, gate=run.queries.gate, policy=OPEN)
+    assert 0 < low.mean_k < high.mean_k
+    assert low.sentences == round(low.mean_k * run.queries.gate.sum())

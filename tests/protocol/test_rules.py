@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score, matthews_corrcoef
 
@@ -36,8 +36,7 @@ def test_the_best_figure_at_the_largest_threshold(
     name: str, figure: Callable[..., float], rows: list[tuple[float, bool]]
 ) -> None:
     positives = sum(label for _, label in rows)
-    if positives in {0, len(rows)}:
-        return
+    assume(0 < positives < len(rows))
     best, chosen = 0.0, None  # rejecting everything scores 0 under all three
     for t in sorted({score for score, _ in rows}, reverse=True):
         tp = sum(label for score, label in rows if score >= t)
@@ -70,6 +69,11 @@ def test_metrics_are_those_of_scikit_learn() -> None:
 def test_one_class_cannot_be_tuned_and_says_so() -> None:
     found = choose_threshold(Rule("max-f1"), np.array([0.3, 0.4]), np.array([False, False]))
     assert (found.value, found.reason) == (None, "cannot be tuned: no TUNE queries with evidence")
+
+
+def test_a_fixed_threshold_needs_no_evidence_to_be_chosen() -> None:
+    found = choose_threshold(parse_rule("fixed=0.35"), np.array([0.3, 0.4]), np.array([False, False]))
+    assert (found.value, found.reason, found.fpr, found.tpr) == (0.35, None, 0.5, 0.0)
 
 
 def test_a_threshold_is_written_and_read_back() -> None:

@@ -86,16 +86,17 @@ def write_tuning(path: Path, tuning: Tuning, *, force: bool = False) -> None:
     text = dumps_by_line(to_document(tuning), ("folds", "inputs"))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=path.parent, delete=False) as file:
-            file.write(text)
-        _into_place(Path(file.name), path)
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        os.close(handle)
+        _into_place(Path(name), path, text)
     except OSError as error:
         raise OutputError(f"Cannot write {path.name}: {error.strerror}. Choose another file with -o.") from None
 
 
-def _into_place(temporary: Path, path: Path) -> None:
+def _into_place(temporary: Path, path: Path, text: str) -> None:
     try:
-        mask = os.umask(0)
+        temporary.write_text(text, encoding="utf-8")
+        mask = os.umask(0o077)
         os.umask(mask)
         temporary.chmod(0o666 & ~mask)
         temporary.replace(path)

@@ -106,7 +106,7 @@ def choose_threshold(rule: Rule, scores: Floats, labels: Bools) -> Threshold:
     >>> choose_threshold(Rule("max-f1"), np.array([0.9, 0.8, 0.3]), np.array([True, True, False])).value
     0.8
     """
-    missing = lacking(labels)
+    missing = None if rule.name == "fixed" else lacking(labels)
     if missing is not None:
         return Threshold(rule, None, f"{UNTUNABLE}: {missing}", MappingProxyType({}))
     return _chosen(rule, scores, labels)
