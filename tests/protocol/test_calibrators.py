@@ -95,7 +95,7 @@ def test_the_comparison_holds_whole_posts_out() -> None:
     A method that could see the other queries of a post would look perfect; held out by post it must not.
     """
     random = np.random.default_rng(1)
-    posts, queries = 60, 20
+    posts, queries = 61, 20
     label = random.random(posts) < 0.5
     found = choose(np.tile(random.random(posts), queries), np.tile(label, queries), posts)
     assert found.log_loss["isotonic"] > 0.5
