@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from evidentia.checks import check_result
 from evidentia.errors import InputError
 from evidentia.evaluation import evaluate_run, may_write, write_comparison, write_folder, write_manifest, write_result
 from evidentia.evaluation.choose import choose
@@ -57,6 +58,7 @@ def evaluate(
     evaluation = evaluate_run(
         run, profile=profile, measures=named, by=by, k=k, dual=dual, resampling=resampling, progress=progress
     )
+    evaluation = replace(evaluation, checks=check_result(evaluation, run))
     options: Mapping[str, Any] = {
         "measures": None if named is None else list(named),
         "by": list(by),

@@ -88,7 +88,9 @@ def test_the_demo_has_the_shape_of_the_contract_and_computes_everything(tmp_path
     assert command_of(tmp_path / "out") == "evidentia demo -o OUT"  # so that another demo may replace it
     summary = loads((tmp_path / "out" / "summary.json").read_text())
     assert summary["not_computed"] == []
-    assert {check["status"] for check in summary["checks"]} == {"passed"}
+    others = {check["code"]: check["status"] for check in summary["checks"] if check["status"] != "passed"}
+    unknown = {"FEAT001": "skipped", "INT001": "skipped", "TUNE002": "skipped"}  # no features, resamples or provenance
+    assert others == unknown | {"GOOD001": "warning"}  # the invented system is better than the card expects
     assert summary["dataset"]["card"] == "redsm5"
 
 

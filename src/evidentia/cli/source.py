@@ -80,13 +80,12 @@ def failed_checks(
     run: Path | None, *, candidates: Path | None, mapping: list[str] | None, delimiter: str, card: str | None
 ) -> list[Finding]:
     """The checks that a readable run fails before anything is measured."""
-    from evidentia.evaluation.checks import card_counts, skipped_queries_return_nothing
+    from evidentia.checks import check_run
 
     if run is None:
         return []
     source = read_source(run, candidates=candidates, mapping=mapping, delimiter=delimiter, card=card)
-    findings = (card_counts(source), skipped_queries_return_nothing(source.queries))
-    return [finding for finding in findings if finding.status == "failed"]
+    return [finding for finding in check_run(source) if finding.status == "failed"]
 
 
 def group_columns(names: Sequence[str]) -> list[str]:

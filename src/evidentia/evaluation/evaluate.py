@@ -9,7 +9,6 @@ from types import MappingProxyType
 import numpy as np
 
 from evidentia.errors import InputError
-from evidentia.evaluation.checks import result_checks
 from evidentia.evaluation.compute import Computation, compute
 from evidentia.evaluation.curves import curves
 from evidentia.evaluation.groups import OVERALL
@@ -49,7 +48,6 @@ def evaluate_run(
     draws = resampling.plan(run.queries)
     found = intervals(computation, plan.wants, resampling, draws, progress) if resampling.resamples else {}
     estimates = Narrator(chosen, computation, thresholds, found, resampling).estimates(plan)
-    limits = {definition.expanded: definition.measure.bounds for definition, _ in plan.wants}
     return Evaluation(
         profile=chosen.name,
         seed=resampling.seed,
@@ -57,7 +55,6 @@ def evaluate_run(
         interval={"level": resampling.level, "method": resampling.method, "stratified_by_fold": resampling.stratify},
         measures=MappingProxyType(estimates),
         not_computed=_gaps(plan, chosen),
-        checks=result_checks(run, estimates, limits),
         other_definitions=other_definitions(run, chosen, plan, estimates),
         notes=run.notes,
         dataset=_dataset(run),

@@ -60,8 +60,9 @@ def print_summary(evaluation: Evaluation, out: Path | None, *, everything: bool 
     for note in evaluation.notes:
         console.print(f"[yellow]note[/] {escape(note)}")
     for check in evaluation.checks:
-        if check.status == "failed":
-            console.print(f"[bold red]check failed[/] {check.code} {escape(check.title)}: {escape(check.message)}")
+        if check.status in {"failed", "warning"}:
+            words = "[bold red]check failed[/]" if check.status == "failed" else "[yellow]check warns[/]"
+            console.print(f"{words} {check.code} {escape(check.title)}: {escape(check.message)}")
     statuses = Counter(check.status for check in evaluation.checks)
     checks = ", ".join(f"{count} {status}" for status, count in statuses.items())
     console.print(f"{len(evaluation):,} numbers; checks: {checks}; not yet verified")

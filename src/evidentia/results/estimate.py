@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal
 
-Status = Literal["passed", "failed", "not applicable", "skipped"]
+Status = Literal["passed", "failed", "warning", "not applicable", "skipped"]
 
 
 @dataclass(frozen=True)
@@ -133,13 +133,17 @@ class OtherDefinition:
 
 @dataclass(frozen=True)
 class Finding:
-    """What a coded check found, and on how much it looked."""
+    """What a coded check found, and on how much it looked: ``looked`` counts the things that were compared.
+
+    A warning does not fail a result; it is something that a reader must know.
+    """
 
     code: str
     title: str
     status: Status
     message: str
+    looked: int | None = None
 
-    def to_dict(self) -> dict[str, str]:
+    def to_dict(self) -> dict[str, Any]:
         """Plain content for JSON."""
-        return asdict(self)
+        return {key: value for key, value in asdict(self).items() if value is not None}

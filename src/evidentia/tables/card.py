@@ -63,7 +63,7 @@ def load_card(name_or_path: str | Path) -> DatasetCard:
     >>> load_card("redsm5").queries
     14770
     """
-    built_in = {entry.name.removesuffix(".toml"): entry for entry in _built_in_cards()}
+    built_in = built_in_cards()
     if str(name_or_path) in built_in:
         entry = built_in[str(name_or_path)]
         return _parse(entry.read_bytes(), entry.name)
@@ -107,9 +107,10 @@ def _fold_sizes(queries: Queries) -> tuple[int, ...] | None:
     return tuple(sorted(np.bincount(queries.fold.codes[first], minlength=len(queries.fold.labels)).tolist()))
 
 
-def _built_in_cards() -> list[Any]:
+def built_in_cards() -> dict[str, Any]:
+    """The files of the cards that ship with Evidentia, by their names."""
     folder = resources.files("evidentia.tables") / "cards"
-    return [entry for entry in folder.iterdir() if entry.name.endswith(".toml")]
+    return {entry.name.removesuffix(".toml"): entry for entry in folder.iterdir() if entry.name.endswith(".toml")}
 
 
 def _parse(content: bytes, name: str) -> DatasetCard:

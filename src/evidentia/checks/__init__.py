@@ -1,0 +1,39 @@
+"""Coded checks: what must hold for a result, each with a code, and the proof that it looked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from evidentia.checks import data, folder, numbers, reporting
+from evidentia.checks.folder import read_subject
+from evidentia.checks.registry import CHECKS, Check
+from evidentia.checks.subject import Subject
+from evidentia.results import Evaluation, Finding
+from evidentia.tables import Run
+
+__all__ = ["CHECKS", "Check", "Subject", "check_folder", "check_result", "check_run", "check_subject", "read_subject"]
+MODULES = (data, folder, numbers, reporting)  # importing them registers their checks
+BEFORE_MEASURING = ("CARD001", "GATE001")  # what reading a run does not refuse, and measuring it does not change
+
+
+def check_result(evaluation: Evaluation, run: Run | None = None) -> tuple[Finding, ...]:
+    """Every check that a result in memory can have, in the order of their codes."""
+    return check_subject(Subject(evaluation, run))
+
+
+def check_folder(path: Path) -> tuple[Finding, ...]:
+    """Every check of a written result, in the order of their codes."""
+    return check_subject(read_subject(path))
+
+
+def check_subject(subject: Subject) -> tuple[Finding, ...]:
+    """Every check that applies to what is there, in the order of their codes."""
+    written = subject.folder is not None
+    codes = sorted(code for code, check in CHECKS.items() if written or check.scope == "result")
+    return tuple(CHECKS[code](subject) for code in codes)
+
+
+def check_run(run: Run) -> tuple[Finding, ...]:
+    """The checks of a run that nothing was measured on yet."""
+    nothing = Evaluation(profile="contract", seed=0, resamples=0, measures={})
+    return tuple(CHECKS[code](Subject(nothing, run)) for code in BEFORE_MEASURING)

@@ -1,0 +1,142 @@
+"""A written result, read back so that its files can be checked against one another."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import math
+import re
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from evidentia.checks.registry import Verdict, check, looked_at, not_applicable
+from evidentia.checks.subject import Folder, Row, Subject
+from evidentia.errors import InputError, Problem
+from evidentia.evaluation.files import MANIFEST_SCHEMA, SELECTIVE_MANIFEST_SCHEMA, manifest_of
+from evidentia.evaluation.load import load_result
+from evidentia.measures import PROFILES, canonical, parse_name
+from evidentia.measures.profiles import SELECTIVE
+from evidentia.results import Curve, Distribution, Estimate, Evaluation, Finding, NotComputed, OtherDefinition, loads
+from evidentia.tables import DatasetCard, Run, load_card
+from evidentia.tables.card import built_in_cards
+
+_QUOTED = re.compile(r"'+[=+\-@\t\r]")
+LATER = {"manifest.json", "verification.json"}  # written after the hashes were taken
+
+
+def read_subject(folder: Path, *, card: DatasetCard | None = None) -> Subject:
+    """Everything that checks look at in a folder of `evidentia evaluate` or `evidentia selective`."""
+    manifest = manifest_of(folder)
+    if manifest.get("schema") not in {MANIFEST_SCHEMA, SELECTIVE_MANIFEST_SCHEMA}:
+        raise InputError(f"{folder.name} is not a result folder of `evidentia evaluate` or `evidentia selective`.")
+    try:
+        summary = loads((folder / "summary.json").read_text(encoding="utf-8"))
+        evaluation = evaluation_of(summary, manifest, _curves(folder))
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        what = f"{folder.name}/summary.json is not one that Evidentia wrote ({type(error).__name__})."
+        raise InputError(what) from None
+    run, problems = _queries(folder, manifest)
+    if run is not None:
+        run = _with_card(run, evaluation, card)
+    return Subject(evaluation, run, _files(folder, manifest), problems)
+
+
+def evaluation_of(summary: dict[str, Any], manifest: dict[str, Any], curves: tuple[Curve, ...] = ()) -> Evaluation:
+    """The result that a summary and its manifest describe."""
+    profile = {**PROFILES, SELECTIVE.name: SELECTIVE}[summary["profile"]]
+    return Evaluation(
+        profile=profile.name,
+        seed=summary["seed"],
+        resamples=summary["resamples"],
+        interval=summary["interval"],
+        measures={name: _estimate(name, entry) for name, entry in summary["measures"].items()},
+        not_computed=tuple(NotComputed(**gap) for gap in summary["not_computed"]),
+        checks=tuple(Finding(**finding) for finding in summary["checks"]),
+        other_definitions=tuple(OtherDefinition(**other) for other in summary["other_definitions"]),
+        notes=tuple(summary["notes"]),
+        dataset=summary["dataset"],
+        curves=curves,
+        thresholds=tuple(manifest.get("thresholds", ())),
+        resolve=partial(canonical, profile=profile),
+    )
+
+
+def _estimate(name: str, entry: dict[str, Any]) -> Estimate:
+    known = dict(entry)
+    value, ci, spread = known.pop("value"), known.pop("ci"), known.pop("distribution")
+    known["warnings"] = tuple(known["warnings"])
+    return Estimate(
+        name=name,
+        value=math.nan if value is None else float(value),
+        ci=None if ci is None else (float(ci[0]), float(ci[1])),
+        distribution=None if spread is None else Distribution(**spread),
+        group=parse_name(name).group,
+        **known,
+    )
+
+
+def _queries(folder: Path, manifest: dict[str, Any]) -> tuple[Run | None, tuple[Problem, ...]]:
+    if manifest["schema"] == SELECTIVE_MANIFEST_SCHEMA:
+        return None, ()
+    try:
+        return load_result(folder).run, ()
+    except InputError as error:
+        return None, error.problems
+    except OSError as error:
+        return None, (Problem("UNREADABLE", f"{folder.name}: {error.strerror}."),)
+
+
+def _with_card(run: Run, evaluation: Evaluation, card: DatasetCard | None) -> Run:
+    """The run with its dataset card: the one given, or the one of that name that ships with Evidentia."""
+    name = evaluation.dataset.get("card")
+    if card is None and isinstance(name, str) and name in built_in_cards():
+        card = load_card(name)
+    return replace(run, card=card)
+
+
+def _files(folder: Path, manifest: dict[str, Any]) -> Folder:
+    tables = {path.stem: _rows(path) for path in sorted((folder / "tables").glob("*.csv"))}
+    hashes = {str(name): str(value) for name, value in dict(manifest.get("files") or {}).items()}
+    return Folder(folder, tables, hashes)
+
+
+def _rows(path: Path) -> tuple[Row, ...]:
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.reader(file))
+    head = [_plain(cell) for cell in rows[0]] if rows else []
+    return tuple(dict(zip(head, map(_plain, row), strict=False)) for row in rows[1:])
+
+
+def _plain(cell: str) -> str:
+    """Undo the quote that keeps a spreadsheet from running a cell."""
+    return cell[1:] if _QUOTED.match(cell) else cell
+
+
+def _curves(folder: Path) -> tuple[Curve, ...]:
+    made = []
+    for path in sorted((folder / "figures").glob("*.csv")):
+        rows = _rows(path)
+        columns = {c: tuple(float(row[c]) if row[c] else None for row in rows) for c in (rows[0] if rows else ())}
+        made.append(Curve(path.stem, path.stem, columns))
+    return tuple(made)
+
+
+@check("FILE001", title="The files are those that the manifest lists", scope="folder")
+def files_are_as_written(subject: Subject) -> Verdict:
+    """Every file has the SHA-256 that the manifest gives, none is missing, none was added."""
+    folder = subject.folder
+    if folder is None:
+        return not_applicable("the result is not written")
+    there = {p.relative_to(folder.path).as_posix(): p for p in folder.path.rglob("*") if p.is_file()}
+    changed = [n for n, h in folder.hashes.items() if n not in there or sha256(there[n]) != h]
+    added = sorted(set(there) - set(folder.hashes) - LATER)
+    wrong = [*changed, *added]
+    what = f"changed, missing or added (first {wrong[0]})" if wrong else ""
+    return looked_at(len(folder.hashes), "file", wrong=len(wrong), what=what)
+
+
+def sha256(path: Path) -> str:
+    """The hash of a file's bytes."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()

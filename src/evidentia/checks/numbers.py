@@ -1,0 +1,174 @@
+"""Checks of the numbers themselves: invariants that hold whatever the data."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+
+import numpy as np
+
+from evidentia.checks.places import Place, places
+from evidentia.checks.registry import Verdict, check, looked_at, not_applicable, skipped, warned
+from evidentia.checks.subject import Subject
+from evidentia.evaluation.groups import grouping_by
+from evidentia.measures import PROFILES, Profile, resolve
+from evidentia.measures.names import group_suffix
+from evidentia.measures.profiles import SELECTIVE
+from evidentia.results import Estimate, Evaluation
+from evidentia.tables import Run
+
+_CELL = re.compile(r"TP(?P<rest>\((?:t=[^()]*|tuned)\).*)", re.DOTALL)
+
+
+@check("SUM001", title="Confusion tables add up")
+def confusion_sums(subject: Subject) -> Verdict:
+    """The four cells add up to the queries, also of each class; sensitivity and specificity agree to the last digit."""
+    measures = subject.evaluation.measures
+    tables = [rest for name in measures if (rest := _table_of(name, measures)) is not None]
+    counts = {} if subject.run is None else class_counts(subject.run)
+    wrong = [rest for rest in tables if not _adds_up(rest, measures, counts)]
+    aside = f", first {wrong[0]}" if wrong else ""
+    return looked_at(len(tables), "confusion table", wrong=len(wrong), what="do not add up", aside=aside)
+
+
+def _table_of(name: str, measures: Mapping[str, Estimate]) -> str | None:
+    """The operating point and group of a confusion table whose four cells are all there."""
+    found = _CELL.fullmatch(name)
+    whole = found is not None and all(f"{cell}{found['rest']}" in measures for cell in ("FP", "FN", "TN"))
+    return found["rest"] if found is not None and whole else None
+
+
+def _adds_up(rest: str, measures: Mapping[str, Estimate], counts: Mapping[str, tuple[int, int]]) -> bool:
+    tp, fp, fn, tn = (measures[f"{cell}{rest}"].value for cell in ("TP", "FP", "FN", "TN"))
+    n = measures[f"TP{rest}"].n
+    positives, negatives = counts.get(_group(rest), (tp + fn, tn + fp))
+    if rest.startswith("(tuned)"):  # folds that cannot be tuned are left out
+        positives, negatives = min(positives, tp + fn), min(negatives, tn + fp)
+    rates = (("Sensitivity", tp, fn), ("Specificity", tn, fp))
+    same = (_is_share(measures.get(f"{name}{rest}"), hit, miss) for name, hit, miss in rates)
+    return tp + fp + fn + tn == n and tp + fn == positives and tn + fp == negatives and all(same)
+
+
+def _is_share(rate: Estimate | None, hit: float, miss: float) -> bool:
+    return rate is None or rate.degenerate is not None or (hit + miss > 0 and rate.value == hit / (hit + miss))
+
+
+def _group(name: str) -> str:
+    bracket = name.find("[")
+    return name[bracket:] if bracket >= 0 else ""
+
+
+def class_counts(run: Run) -> dict[str, tuple[int, int]]:
+    """How many queries with and without evidence there are, overall and in every group of one column."""
+    label = run.queries.label
+    counts = {"": (int(label.sum()), int((~label).sum()))}
+    for column in ("fold", "criterion", "state", "has_evidence", *run.queries.slices):
+        grouping = grouping_by(run.queries, column)
+        if grouping is None or grouping.codes is None:
+            continue
+        yes, no = (np.bincount(grouping.codes[of], minlength=len(grouping)) for of in (label, ~label))
+        for at, group in enumerate(grouping.groups):
+            counts[group_suffix(group)] = int(yes[at]), int(no[at])
+    return counts
+
+
+@check("RANGE001", title="Values are finite and within their ranges")
+def ranges(subject: Subject) -> Verdict:
+    """Every value, interval and other definition is finite and within the range of its measure."""
+    looked, wrong = 0, []
+    for name, definition, values in _all_values(subject.evaluation):
+        bounds = _bounds(definition)
+        looked += len(values)
+        wrong += [name for value in values if not _inside(value, bounds)]
+    if not looked:
+        return Verdict("failed", "no value was computed")
+    aside = f", first {wrong[0]}" if wrong else ""
+    return looked_at(looked, "value", wrong=len(wrong), what="are out of range", aside=aside)
+
+
+def _all_values(evaluation: Evaluation) -> Iterator[tuple[str, str, tuple[float, ...]]]:
+    for name, estimate in evaluation.measures.items():
+        undefined = math.isnan(estimate.value) and estimate.degenerate is not None
+        yield name, estimate.definition, (() if undefined else (estimate.value,)) + (estimate.ci or ())
+    for other in evaluation.other_definitions:
+        yield other.name, other.definition, (other.value,)
+
+
+def profile_of(evaluation: Evaluation) -> Profile:
+    """The profile under which a result was made."""
+    return {**PROFILES, SELECTIVE.name: SELECTIVE}[evaluation.profile]
+
+
+@lru_cache(maxsize=4096)
+def _bounds(definition: str) -> tuple[float | None, float | None]:
+    written_out = PROFILES["contract"]  # a definition leaves no choice to a profile
+    return resolve(definition, written_out).definition.measure.bounds
+
+
+def _inside(value: float, bounds: tuple[float | None, float | None]) -> bool:
+    low, high = bounds
+    return math.isfinite(value) and (low is None or value >= low) and (high is None or value <= high)
+
+
+@check("NAME001", title="Every name means its definition")
+def names(subject: Subject) -> Verdict:
+    """A name, read under the result's profile, is the definition that is written beside the number."""
+    profile, known = profile_of(subject.evaluation), dict[str, str]()
+    wrong = []
+    for name, estimate in subject.evaluation.measures.items():
+        plain = name.partition("[")[0]
+        if plain not in known:
+            known[plain] = resolve(plain, profile).definition.expanded
+        if known[plain] != estimate.definition:
+            wrong.append(name)
+    aside = f", first {wrong[0]}" if wrong else ""
+    return looked_at(len(subject.evaluation), "name", wrong=len(wrong), what="mean another definition", aside=aside)
+
+
+@check("SAME001", title="One definition has one value wherever it stands")
+def same_everywhere(subject: Subject) -> Verdict:
+    """The same definition on the same group has the same value in the summary, its tables and other definitions."""
+    by_number: dict[tuple[str, str], Place] = {}
+    looked, wrong = 0, []
+    for place in places(subject):
+        first = by_number.setdefault((place.definition, place.group), place)
+        if first is place:
+            continue
+        looked += 1
+        if not place.agrees_with(first):
+            wrong.append(f"{place.where} says {place.value}, {first.where} {first.value}")
+    aside = f", first: {wrong[0]}" if wrong else ""
+    many = "numbers that stand in two places"
+    return looked_at(looked, "number that stands in two places", many, wrong=len(wrong), what="differ", aside=aside)
+
+
+@check("ROWS001", title="Only evaluation rows are measured, and all of them")
+def only_evaluation_rows(subject: Subject) -> Verdict:
+    """The result counts the EVAL queries of the run, no more and no fewer, with their labels."""
+    run, said = subject.run, subject.evaluation.dataset
+    if subject.problems:
+        return skipped(f"the queries cannot be read: {subject.problems[0].message}")
+    if run is None:
+        return not_applicable("the result is not about queries")
+    other = int((run.frame["split"] != "EVAL").sum()) if "split" in run.frame.columns else 0
+    found = {"queries": len(run), "positives": int(run.queries.label.sum()), "posts": len(run.queries.post_ids)}
+    differ = [f"{what}: said {said.get(what)}, found {n}" for what, n in found.items() if said.get(what) != n]
+    wrong = other + len(differ)
+    aside = f" ({'; '.join(differ)})" if differ else ""
+    return looked_at(len(run), "row", wrong=wrong, what="rows or counts are not those of EVAL", aside=aside)
+
+
+@check("INT001", title="Every measurement has its interval")
+def intervals(subject: Subject) -> Verdict:
+    """Every number that is a measurement has an interval in the right order, or says why it has none."""
+    if not subject.evaluation.resamples:
+        return skipped("no resamples were drawn, so there are no intervals")
+    estimates = [e for e in subject.evaluation.measures.values() if e.degenerate is None]
+    lacking = [e.name for e in estimates if e.ci is None and not any("no interval" in w for w in e.warnings)]
+    reversed_ = [e.name for e in estimates if e.ci is not None and not e.ci[0] <= e.ci[1]]
+    if lacking and not reversed_:
+        return warned(len(estimates), f"{len(lacking):,} numbers have no interval and no reason, first {lacking[0]}")
+    what = f"have an interval that ends before it begins (first {reversed_[0]})" if reversed_ else ""
+    return looked_at(len(estimates), "measurement", wrong=len(reversed_), what=what)

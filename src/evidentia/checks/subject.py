@@ -1,0 +1,33 @@
+"""What a check looks at: a result, the queries behind it, and the folder it was written to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from evidentia.errors import Problem
+from evidentia.results import Evaluation
+from evidentia.tables import Run
+
+Row = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Folder:
+    """The files of a written result: its tables as text, and the hashes that its manifest gives."""
+
+    path: Path
+    tables: Mapping[str, tuple[Row, ...]]
+    hashes: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A result under scrutiny. ``problems`` says why the queries of a folder could not be read."""
+
+    evaluation: Evaluation
+    run: Run | None = None
+    folder: Folder | None = None
+    problems: tuple[Problem, ...] = ()
+    features: tuple[str, ...] | None = None  # the names of what a model was given, where they are known

@@ -1,0 +1,170 @@
+"""Every coded check passes on a sound result and is tripped by the one thing that it is there for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+
+from evidentia.checks import CHECKS, Subject
+from evidentia.evaluation import evaluate_run
+from evidentia.results import OtherDefinition
+from evidentia.tables import DatasetCard, read_run
+
+from .subjects import edited, found, small_subject, with_estimate, with_frame, with_queries
+
+FOLDER_ONLY = {code for code, check in CHECKS.items() if check.scope == "folder"}
+
+
+@pytest.fixture(scope="module")
+def sound() -> Subject:
+    return small_subject()
+
+
+def first(column: str, cell: object) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    """Put a cell into the first row of a column."""
+
+    def change(frame: pl.DataFrame) -> pl.DataFrame:
+        cells = [cell, *frame[column].to_list()[1:]]
+        return frame.with_columns(pl.Series(column, cells, frame.schema[column]))
+
+    return change
+
+
+def list_of(subject: Subject, column: str, change: Callable[[list[str]], list[str]]) -> Subject:
+    """Change the first list of a column that is not empty."""
+    frame = subject.run.frame
+    at = int(np.flatnonzero((frame[column].list.len() > 0).to_numpy())[0])
+    cells = frame[column].to_list()
+    cells[at] = change(cells[at])
+    return with_frame(subject, lambda f: f.with_columns(pl.Series(column, cells, f.schema[column])))
+
+
+def overlapping(subject: Subject) -> Subject:
+    fold, post = subject.run.tune_frame.select("fold", "post_id").row(0)
+    rows = subject.run.frame.with_columns(
+        post_id=pl.when((pl.col("fold") == fold).cum_sum() == 1).then(pl.lit(post)).otherwise("post_id")
+    )
+    return with_frame(subject, lambda _: rows)
+
+
+def post_in_two_folds(frame: pl.DataFrame) -> pl.DataFrame:
+    other = frame.filter(pl.col("fold") != frame["fold"][0])["fold"][0]
+    return first("fold", other)(frame)
+
+
+def tuned_on_test(subject: Subject) -> Subject:
+    record = dict(subject.evaluation.thresholds[0])
+    judged = subject.run.frame.filter(pl.col("fold") == record["fold"])["post_id"][0]
+    record["tuned_on_posts"] = [*record["tuned_on_posts"], judged]
+    return replace(subject, evaluation=replace(subject.evaluation, thresholds=(record,)))
+
+
+def only(subject: Subject, *names: str) -> Subject:
+    measures = {name: subject.evaluation.measures[name] for name in names}
+    return replace(subject, evaluation=replace(subject.evaluation, measures=measures))
+
+
+def contradicting_definition(subject: Subject) -> Subject:
+    known = subject.evaluation["AUROC"]
+    other = OtherDefinition("AUROC", ("paper",), known.definition, known.value + 1e-6, None)
+    return replace(subject, evaluation=replace(subject.evaluation, other_definitions=(other,)))
+
+
+DAMAGE: dict[str, tuple[str, Callable[[Subject], Subject]]] = {
+    "BASE001": ("failed", lambda s: with_estimate(s, "AUPRC", details={"prevalence": 0.5})),
+    "CARD001": ("failed", lambda s: replace(s, run=replace(s.run, card=DatasetCard("small", posts=61)))),
+    "DEPTH001": ("warning", lambda s: with_queries(s, n_ranked=np.minimum(s.run.queries.n_ranked, 5))),
+    "DYNK001": ("warning", lambda s: only(s, "Recall@10")),
+    "FEAT001": ("failed", lambda s: replace(s, features=("bm25", "gold_rank"))),
+    "FOLD001": ("failed", lambda s: with_frame(s, post_in_two_folds)),
+    "GATE001": ("failed", lambda s: with_queries(s, n_selected=s.run.queries.n_selected + 1)),
+    "GOOD001": ("warning", lambda s: with_estimate(s, "AUROC", value=0.99)),
+    "INT001": ("failed", lambda s: with_estimate(s, "AUROC", ci=(0.9, 0.8))),
+    "LABEL001": ("failed", lambda s: with_queries(s, label=edited(s.run.queries.label, 0, not s.run.queries.label[0]))),
+    "LEAK001": ("failed", overlapping),
+    "NAME001": ("failed", lambda s: with_estimate(s, "MAP@10", definition=s.evaluation["MAP@5"].definition)),
+    "PICK001": ("failed", lambda s: list_of(s, "selected_sent_uids", lambda ids: [*ids, "stranger"])),
+    "POINT001": ("warning", lambda s: with_frame(s, first("tau_pos", 0.999))),
+    "POP001": ("failed", lambda s: with_estimate(s, "Recall@10", n=240)),
+    "PROB001": ("failed", lambda s: with_queries(s, prob=edited(s.run.queries.prob, 0, np.nan))),
+    "RANGE001": ("failed", lambda s: with_estimate(s, "AUROC[fold=1]", value=1.001)),
+    "RANK001": ("failed", lambda s: list_of(s, "ranked_sent_uids", lambda ids: [*ids, ids[0]])),
+    "RANK002": ("failed", lambda s: list_of(s, "gold_sent_uids", lambda ids: ["stranger", *ids[1:]])),
+    "RANK003": ("failed", lambda s: list_of(s, "ranked_sent_uids", lambda ids: [*ids, "stranger"])),
+    "ROWS001": ("failed", lambda s: with_frame(s, first("split", "TUNE"))),
+    "SAME001": ("failed", contradicting_definition),
+    "STATE001": ("failed", lambda s: with_queries(s, state=edited(s.run.queries.state, 0, 2 - s.run.queries.state[0]))),
+    "SUM001": ("failed", lambda s: with_estimate(s, "TP(t=gate)[fold=1]", value=99.0)),
+    "TUNE001": ("failed", tuned_on_test),
+    "TUNE002": ("skipped", lambda s: replace(s, evaluation=replace(s.evaluation, thresholds=()))),
+}
+
+
+def test_every_check_has_its_damage() -> None:
+    assert set(DAMAGE) == set(CHECKS) - FOLDER_ONLY
+
+
+@pytest.mark.parametrize("code", DAMAGE)
+def test_a_sound_result_passes_and_the_check_says_how_much_it_looked_at(code: str, sound: Subject) -> None:
+    finding = found(code, sound)
+    assert finding.status == "passed", finding
+    assert finding.looked > 0
+    assert f"{finding.looked:,} " in finding.message
+
+
+@pytest.mark.parametrize(("code", "status", "damage"), [(code, *rest) for code, rest in DAMAGE.items()])
+def test_the_damage_is_noticed(code: str, status: str, damage: Callable[[Subject], Subject], sound: Subject) -> None:
+    finding = found(code, damage(sound))
+    assert finding.status == status, finding
+
+
+@pytest.mark.parametrize("digit", [1e-16, -1e-16])
+def test_sensitivity_is_checked_to_the_last_digit(sound: Subject, digit: float) -> None:
+    name = "Sensitivity(t=0.5)"
+    wrong = with_estimate(sound, name, value=float(np.nextafter(sound.evaluation[name].value, np.sign(digit))))
+    assert found("SUM001", wrong).status == "failed"
+
+
+def test_a_state_and_a_tau_that_disagree_fail() -> None:
+    rows = {"post_id": ["p", "q"], "criterion_id": ["A", "A"], "has_evidence": [1, 0], "prob": [0.6, 0.2]}
+    run = read_run(pl.DataFrame(rows | {"tau_neg": [0.5, 0.5], "tau_pos": [0.55, 0.55], "tau": [0.7, 0.7]}))
+    finding = found("POINT001", Subject(evaluate_run(run), run))
+    assert finding.status == "failed"
+    assert finding.message.startswith("1 queries are a yes by state and a no by tau")
+
+
+def test_figures_without_the_deployed_point_are_a_warning(sound: Subject) -> None:
+    finding = found("POINT001", only(sound, "F1(t=0.5)"))
+    assert (finding.status, "none at t = gate" in finding.message) == ("warning", True)
+
+
+def test_recall_over_all_queries_does_not_stand_alone(sound: Subject) -> None:
+    alone = evaluate_run(sound.run, measures=["MRR(pop=all)"])
+    both = evaluate_run(sound.run, measures=["MRR(pop=all)", "MRR"])
+    assert found("POP001", Subject(alone, sound.run)).status == "warning"
+    assert found("POP001", Subject(both, sound.run)).status == "passed"
+
+
+def test_a_retrievers_k_is_not_a_dynamic_k(sound: Subject) -> None:
+    queries = sound.run.queries
+    whole = with_queries(sound, n_selected=np.where(queries.n_selected > 0, queries.n_ranked, 0))
+    finding = found("DYNK001", whole)
+    assert (finding.status, "taken for a dynamic K" in finding.message) == ("warning", True)
+
+
+def test_too_good_means_far_above_what_is_expected(sound: Subject) -> None:
+    assert found("GOOD001", with_estimate(sound, "AUROC", value=0.975)).status == "passed"  # half way from 0.95 to 1
+    assert found("GOOD001", with_estimate(sound, "AUROC", value=0.9751)).status == "warning"
+
+
+def test_nothing_to_look_at_is_never_a_pass() -> None:
+    run = read_run(pl.DataFrame({"post_id": ["p"], "criterion_id": ["A"], "gold_sent_uids": [""]}))
+    subject = Subject(evaluate_run(run, measures=["Queries"]), run)
+    for code in set(CHECKS) - FOLDER_ONLY:
+        finding = found(code, subject)
+        assert finding.status != "passed" or finding.looked, finding
+    assert found("RANK001", subject).message == "there are no lists to look at"
