@@ -12,10 +12,10 @@ from small import F, detector, estimate, exactly, query, run_of, value
 
 from evidentia.errors import InputError
 from evidentia.evaluation import evaluate_run
-from evidentia.workflow import evaluate
 from evidentia.protocol.thresholds import fpr_budget_threshold
 from evidentia.results import Evaluation, Finding
 from evidentia.tables import Run
+from evidentia.workflow import evaluate
 
 # 1: the largest threshold among those that maximise TPR within the budget
 

@@ -28,6 +28,7 @@ LATER = {"manifest.json", "verification.json"}  # written after the hashes were 
 
 def read_subject(folder: Path, *, card: DatasetCard | None = None) -> Subject:
     """Everything that checks look at in a folder of `evidentia evaluate` or `evidentia selective`."""
+    folder = folder.resolve()
     manifest = manifest_of(folder)
     if manifest.get("schema") not in {MANIFEST_SCHEMA, SELECTIVE_MANIFEST_SCHEMA}:
         raise InputError(f"{folder.name} is not a result folder of `evidentia evaluate` or `evidentia selective`.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -70,12 +71,19 @@ def thresholds_from_tune(subject: Subject) -> Verdict:
     if run is None or not records:
         return not_applicable("this result records no threshold")
     judged, everyone = _posts_of_folds(run), set(run.queries.post_ids)
-    shared = [judged.get(str(r.get("fold")), everyone) & set(r.get("tuned_on_posts") or ()) for r in records]
-    nameless = sum(not record.get("tuned_on_posts") for record in records)
+    origins = [_origin(record) for record in records]
+    shared = [judged.get(fold, everyone) & posts for fold, posts in origins]
+    nameless = sum(not posts for _, posts in origins)
     told = f", {sum(map(len, shared)):,} posts in common, {nameless} thresholds without the posts they were tuned on"
     wrong = sum(map(bool, shared)) + nameless
     what = "were tuned on what they judge, or on nobody knows what"
     return looked_at(len(records), "threshold", wrong=wrong, what=what, aside=told if wrong else "")
+
+
+def _origin(record: Mapping[str, Any]) -> tuple[str, set[str]]:
+    """The fold of a threshold, and the posts that it was tuned on."""
+    tuned_on = record.get("tuned_on") or {"fold": record.get("fold"), "posts": record.get("tuned_on_posts") or ()}
+    return str(tuned_on["fold"]), set(tuned_on["posts"])
 
 
 def _posts_of_folds(run: Run) -> dict[str, set[str]]:
@@ -91,9 +99,13 @@ def deployed_thresholds_have_provenance(subject: Subject) -> Verdict:
     """Every tau of the run is a threshold that this result records, with the posts it was tuned on."""
     run = subject.run
     taus = () if run is None else tuple(tau for tau in ("tau", "tau_neg", "tau_pos") if tau in run.frame.columns)
-    if run is None or not taus:
+    if run is None or not (taus or run.queries.has("state")):
         return not_applicable("the run has no thresholds of its own")
-    known = {(str(r.get("fold")), value) for r in subject.evaluation.thresholds for value in _values(r)}
+    if not taus:
+        return skipped(
+            "the run has states without the thresholds behind them, so nobody can tell where they were tuned"
+        )
+    known = {(_origin(r)[0], value) for r in subject.evaluation.thresholds for value in _values(r)}
     frame = run.frame if "fold" in run.frame.columns else run.frame.with_columns(fold=pl.lit("None"))
     applied = {pair for tau in taus for pair in frame.select("fold", tau).unique().rows()}
     unknown = len(applied - known)

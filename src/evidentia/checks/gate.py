@@ -1,0 +1,96 @@
+"""The publication gate: targets by their intervals, verification, checks, thresholds and intervals, in one verdict."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evidentia.checks import check_subject, read_subject
+from evidentia.checks.folder import sha256
+from evidentia.checks.targets import Judgement, judge, targets_of
+from evidentia.evaluation.files import manifest_of
+from evidentia.results import Evaluation, Finding, loads
+from evidentia.tables import DatasetCard
+
+UNVERIFIED = "run `evidentia verify` first"
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Something that must hold before a result is published, beside its targets."""
+
+    title: str
+    holds: bool
+    message: str
+
+
+@dataclass(frozen=True)
+class Gate:
+    """Everything that the gate looked at. It is open if all targets are met and every condition holds."""
+
+    name: str
+    evaluation: Evaluation
+    manifest: Mapping[str, Any]
+    targets: tuple[Judgement, ...]
+    conditions: tuple[Condition, ...]
+    checks: tuple[Finding, ...]
+
+    @property
+    def open(self) -> bool:
+        """Whether the result may be published by its own rules; without any target nothing was asked, so it is not."""
+        asked = bool(self.targets) and all(judgement.decision == "met" for judgement in self.targets)
+        return asked and all(condition.holds for condition in self.conditions)
+
+
+def judge_folder(folder: Path, targets: Iterable[str] = (), *, card: DatasetCard | None = None) -> Gate:
+    """Put a result folder through the gate; nothing is written."""
+    subject = read_subject(folder, card=card)
+    evaluation = subject.evaluation
+    known = subject.run.card if subject.run is not None else card
+    wanted = targets_of(targets, known, selective=evaluation.profile == "selective")
+    checks = check_subject(subject)
+    by_code = {finding.code: finding for finding in checks}
+    conditions = (
+        verification(folder, by_code["FILE001"]),
+        all_passed(checks),
+        thresholds(by_code["TUNE001"], by_code["TUNE002"]),
+        Condition("Intervals are present", by_code["INT001"].status == "passed", by_code["INT001"].message),
+    )
+    judgements = tuple(judge(target, evaluation) for target in wanted)
+    return Gate(folder.resolve().name, evaluation, manifest_of(folder), judgements, conditions, checks)
+
+
+def verification(folder: Path, files: Finding) -> Condition:
+    """An independent recomputation agrees, it compared something, and it was of these files."""
+    title = "Independently verified"
+    try:
+        said = loads((folder / "verification.json").read_text(encoding="utf-8"))
+        compared, mismatches, of = said["comparisons"], said["mismatches"], said["manifest_sha256"]
+    except OSError:
+        return Condition(title, False, f"there is no verification.json: {UNVERIFIED}")
+    except (ValueError, TypeError, KeyError):
+        return Condition(title, False, f"verification.json cannot be read: {UNVERIFIED}")
+    if of != sha256(folder / "manifest.json") or files.status != "passed":
+        return Condition(title, False, f"verification.json is about other files than these: {UNVERIFIED}")
+    if not isinstance(compared, int) or compared < 1:
+        return Condition(title, False, "the verification compared nothing")
+    if mismatches:
+        return Condition(title, False, f"{len(mismatches):,} of {compared:,} comparisons do not match")
+    return Condition(title, True, f"{compared:,} comparisons, no mismatch")
+
+
+def all_passed(checks: Iterable[Finding]) -> Condition:
+    """No check failed; warnings and what could not be looked at are counted beside."""
+    statuses = Counter(finding.status for finding in checks)
+    told = ", ".join(f"{count} {status}" for status, count in statuses.most_common())
+    return Condition("All checks passed", statuses["failed"] == 0 and statuses["passed"] > 0, told)
+
+
+def thresholds(recorded: Finding, deployed: Finding) -> Condition:
+    """Every threshold, recorded or in the run, was tuned on posts that it does not judge."""
+    holds = all(finding.status in {"passed", "not applicable"} for finding in (recorded, deployed))
+    wrong = [finding.message for finding in (recorded, deployed) if finding.status not in {"passed", "not applicable"}]
+    return Condition("Thresholds come from TUNE", holds, "; ".join(wrong) or recorded.message)

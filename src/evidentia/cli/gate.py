@@ -1,0 +1,45 @@
+"""`evidentia gate`: may this result be published by its own rules?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evidentia.cli import options
+from evidentia.errors import OutputError
+
+
+def gate(
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="A result folder.")],
+    target: Annotated[
+        list[str] | None,
+        typer.Option("--target", metavar="TARGET", help="For example 'AUROC>=0.85'; default: those of the contract."),
+    ] = None,
+    card: options.Card = None,
+    markdown: Annotated[
+        Path | None, typer.Option("--markdown", metavar="FILE", help="Also write a checklist with reporting items.")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+) -> None:
+    """Decide every target by its interval, and ask for verification, checks, tuned thresholds and intervals.
+
+    Exit codes: 0 all met and everything passed, 1 otherwise, 2 not a result folder or a malformed target.
+    """
+    from evidentia.checks.gate import judge_folder
+    from evidentia.report.gate import gate_markdown, print_gate
+    from evidentia.tables import load_card
+
+    if markdown is not None and markdown.resolve().is_relative_to(out.resolve()):
+        raise OutputError("The checklist belongs beside the result, not into its folder: its files are hashed.")
+    verdict = judge_folder(out, options.listed(target), card=None if card is None else load_card(card))
+    if markdown is not None:
+        try:
+            markdown.write_text(gate_markdown(verdict), encoding="utf-8")
+        except OSError as error:
+            raise OutputError(f"Cannot write {markdown.name}: {error.strerror}.") from None
+    if not quiet:
+        print_gate(verdict)
+    if not verdict.open:
+        raise typer.Exit(1)

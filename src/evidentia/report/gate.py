@@ -1,0 +1,108 @@
+"""The publication gate on one screen, and as a Markdown checklist with the reporting items that the run can answer."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from evidentia.checks.gate import Condition, Gate
+from evidentia.checks.targets import Judgement
+from evidentia.report.reporting_items import reporting_items
+from evidentia.results import Estimate, Finding
+
+COLOURS = {"met": "green", "not met": "red", "not decidable": "yellow"}
+
+
+def print_gate(gate: Gate) -> None:
+    """Targets, conditions, what did not pass, and the verdict."""
+    console = Console(highlight=False)
+    if gate.targets:
+        console.print(_targets(gate.targets))
+    else:
+        console.print("No targets: name them with --target, for example --target 'AUGRC<=0.1'.")
+    for condition in gate.conditions:
+        mark = "[green]yes[/]" if condition.holds else "[bold red]no [/]"
+        console.print(f"{mark} {condition.title}: {escape(condition.message)}")
+    for finding in gate.checks:
+        if finding.status in {"failed", "warning"}:
+            console.print(f"    {finding.code} {finding.status}: {escape(finding.message)}", soft_wrap=True)
+    console.print(_verdict(gate))
+    console.print("[dim]Research software, not a medical device.[/]")
+
+
+def _targets(judgements: tuple[Judgement, ...]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("target", no_wrap=True)
+    for column in ("value", "interval"):
+        table.add_column(column, justify="right", no_wrap=True)
+    table.add_column("verdict")
+    for judgement in judgements:
+        words = judgement.decision + (f" ({judgement.reason})" if judgement.reason else "")
+        colour = COLOURS[judgement.decision]
+        row = (str(judgement.target), _value(judgement.estimate), _interval(judgement.estimate), words)
+        table.add_row(*(escape(cell) for cell in row[:3]), f"[{colour}]{escape(words)}[/]")
+    return table
+
+
+def _verdict(gate: Gate) -> str:
+    met = sum(judgement.decision == "met" for judgement in gate.targets)
+    held = sum(condition.holds for condition in gate.conditions)
+    words = "[bold green]The gate is open[/]" if gate.open else "[bold red]The gate is closed[/]"
+    return f"{words}: {met} of {len(gate.targets)} targets met, {held} of {len(gate.conditions)} conditions hold."
+
+
+def gate_markdown(gate: Gate) -> str:
+    """A checklist that can stand beside a paper: nothing of the queries is in it but counts and ids of measures."""
+    parts = [
+        f"# Publication gate: {_text(gate.name)}",
+        "The gate is open." if gate.open else "The gate is closed.",
+        "Research software, not a medical device.",
+        "## Targets",
+        "\n".join(_target_line(judgement) for judgement in gate.targets) or "- [ ] no target was named",
+        "## Conditions",
+        "\n".join(_condition_line(condition) for condition in gate.conditions),
+        "## Checks",
+        "| code | check | status | what was looked at |\n|---|---|---|---|\n"
+        + "\n".join(_check_row(finding) for finding in gate.checks),
+        "## Reporting items (TRIPOD+AI, by item number)",
+        "What the run itself can say is filled in; whether it answers the item is for the authors to tick.",
+        "\n".join(
+            f"- [ ] **{item.number}** {item.topic}: {_text(item.answer or 'for the authors')}"
+            for item in reporting_items(gate.evaluation, gate.manifest)
+        ),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _target_line(judgement: Judgement) -> str:
+    estimate = judgement.estimate
+    seen = "" if estimate is None else f" ({_value(estimate)}, interval {_interval(estimate)}, n = {estimate.n:,})"
+    reason = f": {judgement.reason}" if judgement.reason else ""
+    mark = "x" if judgement.decision == "met" else " "
+    return f"- [{mark}] {_text(str(judgement.target))}{seen}: **{judgement.decision}**{_text(reason)}"
+
+
+def _condition_line(condition: Condition) -> str:
+    return f"- [{'x' if condition.holds else ' '}] {condition.title}: {_text(condition.message)}"
+
+
+def _check_row(finding: Finding) -> str:
+    return f"| {finding.code} | {finding.title} | {finding.status} | {_text(finding.message)} |"
+
+
+def _value(estimate: Estimate | None) -> str:
+    return "none" if estimate is None else f"{estimate.value:.4f}"
+
+
+def _interval(estimate: Estimate | None) -> str:
+    if estimate is None or estimate.ci is None:
+        return "none"
+    return f"{estimate.ci[0]:.4f} to {estimate.ci[1]:.4f}"
+
+
+def _text(words: str) -> str:
+    """Words that cannot become Markdown or HTML: ids and folder names come from users."""
+    for letter in "\\`*_[]<>|#":
+        words = words.replace(letter, f"\\{letter}" if letter not in "<>" else {"<": "&lt;", ">": "&gt;"}[letter])
+    return " ".join(words.split())

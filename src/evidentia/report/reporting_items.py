@@ -1,0 +1,156 @@
+"""Reporting items of TRIPOD+AI (Collins et al., BMJ 2024;385:e078378), in our own words, answered from a result.
+
+The numbers are those of the published checklist; the wording of the items is ours and no substitute for reading them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from evidentia.results import Evaluation
+
+Manifest = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Item:
+    """A reporting item, and what the run says about it; None leaves it to the authors."""
+
+    number: str
+    topic: str
+    answer: str | None
+
+
+def reporting_items(evaluation: Evaluation, manifest: Manifest) -> tuple[Item, ...]:
+    """Every item in the order of the checklist."""
+    return tuple(
+        Item(number, topic, None if answer is None else answer(evaluation, manifest)) for number, topic, answer in ITEMS
+    )
+
+
+def _size(evaluation: Evaluation, manifest: Manifest) -> str | None:
+    data = evaluation.dataset
+    if "queries" in data:
+        return f"{data['queries']:,} queries from {data['posts']:,} posts, {data['positives']:,} with evidence"
+    return ", ".join(f"{value:,} {key}" for key, value in data.items() if type(value) is int) or None
+
+
+def _left_out(evaluation: Evaluation, manifest: Manifest) -> str | None:
+    left = evaluation.dataset.get("left_out") or {}
+    told = "; ".join(f"{count:,} {reason}" for reason, count in left.items())
+    return "nothing was imputed: missing values are refused" + (f"; not evaluated: {told}" if told else "")
+
+
+def _data_use(evaluation: Evaluation, manifest: Manifest) -> str | None:
+    folds = evaluation.dataset.get("folds")
+    if not folds:
+        return None
+    tuned = "thresholds tuned on posts apart from those judged" if evaluation.thresholds else "no thresholds tuned here"
+    return f"{folds} outer folds, disjoint in posts; every number from evaluation rows; {tuned}"
+
+
+def _measures(evaluation: Evaluation, manifest: Manifest) -> str | None:
+    families = ", ".join(sorted({estimate.family for estimate in evaluation.overall()}))
+    return f"{len(evaluation.overall()):,} measures under profile {evaluation.profile} ({families}); curves: {_curves(evaluation)}"
+
+
+def _curves(evaluation: Evaluation) -> str:
+    return ", ".join(curve.name for curve in evaluation.curves) or "none"
+
+
+def _imbalance(evaluation: Evaluation, manifest: Manifest) -> str | None:
+    data = evaluation.dataset
+    if not data.get("queries"):
+        return None
+    return (
+        f"{data['positives'] / data['queries']:.2%} of the queries have evidence; nothing was reweighted in evaluation"
+    )
+
+
+def _fairness(evaluation: Evaluation, manifest: Manifest) -> str | None:
+    by = (manifest.get("options") or {}).get("by") or []
+    return f"every measure per {', '.join(map(str, by))}" if by else None
+
+
+def _output(evaluation: Evaluation, manifest: Manifest) -> str | None:
+    states = "ScreeningSensitivity" in evaluation.measures
+    count = len(evaluation.thresholds)
+    if "ECE" not in evaluation.measures:
+        return None
+    gate = "with a three-state gate" if states else "with a yes or no"
+    return f"a probability per query, {gate}; {count} thresholds recorded with the posts they were tuned on"
+
+
+def _software(evaluation: Evaluation, manifest: Manifest) -> str | None:
+    version, command = manifest.get("evidentia"), manifest.get("command")
+    if version is None:
+        return None
+    ran = f"; {command}" if command else ""
+    return f"evaluated with Evidentia {version}, seed {evaluation.seed}, {evaluation.resamples:,} resamples{ran}"
+
+
+def _inputs(evaluation: Evaluation, manifest: Manifest) -> str | None:
+    inputs = manifest.get("inputs") or []
+    told = ", ".join(f"{one['name']} (SHA-256 {str(one['sha256'])[:12]}...)" for one in inputs if one.get("sha256"))
+    return f"inputs by hash: {told}" if told else None
+
+
+def _events(evaluation: Evaluation, manifest: Manifest) -> str | None:
+    positives = {e.group[0][1]: e.value for e in evaluation.grouped("fold") if e.measure == "Positives"}
+    told = ", ".join(f"{fold}: {count:,.0f}" for fold, count in positives.items())
+    return f"queries with evidence per fold: {told}" if told else None
+
+
+def _performance(evaluation: Evaluation, manifest: Manifest) -> str | None:
+    names = ("AUROC", "AUPRC", "ECE", "EvidenceRecall", "ScreeningSensitivity")
+    found = [evaluation.measures[name] for name in names if name in evaluation.measures]
+    told = "; ".join(f"{e.name} {e.value:.4f} ({e.ci[0]:.4f} to {e.ci[1]:.4f})" for e in found if e.ci is not None)
+    return f"{told}; all others in tables/measures.csv" if told else None
+
+
+def _heterogeneity(evaluation: Evaluation, manifest: Manifest) -> str | None:
+    auroc = evaluation.measures.get("AUROC")
+    if auroc is None or auroc.fold_std is None or auroc.fold_mean is None:
+        return None
+    criteria = len({e.group for e in evaluation.grouped("criterion")})
+    return f"AUROC over {auroc.folds_used} folds {auroc.fold_mean:.4f} ± {auroc.fold_std:.4f}; figures for {criteria} criteria"
+
+
+Answer = Callable[[Evaluation, Manifest], str | None]
+ITEMS: tuple[tuple[str, str, Answer | None], ...] = (
+    ("1", "title names development or evaluation, population and outcome", None),
+    ("2", "abstract by the checklist for abstracts", None),
+    ("3", "health context, intended users, known inequalities", None),
+    ("4", "aims: development, evaluation or both", None),
+    ("5", "where the data come from, and from when", None),
+    ("6", "setting, centres, eligibility", None),
+    ("7", "how data were prepared, alike across groups", None),
+    ("8", "outcome, how and by whom it was assessed", None),
+    ("9", "predictors, how and when they were measured", None),
+    ("10", "sample size and how it was arrived at", _size),
+    ("11", "missing data and what was done about them", _left_out),
+    ("12a", "how data were divided between development and evaluation", _data_use),
+    ("12b-12d", "predictors, model type and building, differences between clusters", None),
+    ("12e", "measures and plots of performance", _measures),
+    ("12f-12g", "updating, and how predictions were made", None),
+    ("13", "class imbalance", _imbalance),
+    ("14", "approaches to fairness", _fairness),
+    ("15", "output of the model and thresholds", _output),
+    ("16", "differences between development and evaluation data", None),
+    ("17", "ethical approval", None),
+    ("18a-18d", "funding, interests, protocol, registration", None),
+    ("18e", "availability of data", _inputs),
+    ("18f", "availability of code", _software),
+    ("19", "involvement of patients and the public", None),
+    ("20", "flow of participants, characteristics, differences", _size),
+    ("21", "participants and outcome events in each analysis", _events),
+    ("22", "the full model, so that others can use it", None),
+    ("23a", "performance with intervals, also in key subgroups", _performance),
+    ("23b", "differences of performance between clusters", _heterogeneity),
+    ("24", "results of updating", None),
+    ("25", "interpretation, with fairness", None),
+    ("26", "limitations and biases", None),
+    ("27", "use in practice, handling of poor input, next steps", None),
+)
