@@ -12,6 +12,7 @@ import polars as pl
 
 import evidentia
 from evidentia.checks import CHECKS, Subject
+from evidentia.checks.subject import Texts
 from evidentia.evaluation import evaluate_run
 from evidentia.evaluation.intervals import Resampling
 from evidentia.results import Estimate, Finding
@@ -35,7 +36,8 @@ def small_subject() -> Subject:
     posts = {fold: sorted(set(ids)) for fold, ids in tuned}
     records = tuple({"rule": "three_state", **row, "tuned_on_posts": posts[row["fold"]]} for row in taus)
     evaluation = replace(evaluation, thresholds=(*evaluation.thresholds, *records))
-    return Subject(evaluation, run, features=("bm25", "length"))
+    texts = {post: f"the words of {post} and of nobody else but {post}" for post in run.queries.post_ids}
+    return Subject(evaluation, run, features=("bm25", "length"), texts=Texts(texts, 0.8))
 
 
 def found(code: str, subject: Subject) -> Finding:

@@ -78,6 +78,7 @@ DAMAGE: dict[str, tuple[str, Callable[[Subject], Subject]]] = {
     "BASE001": ("failed", lambda s: with_estimate(s, "AUPRC", details={"prevalence": 0.5})),
     "CARD001": ("failed", lambda s: replace(s, run=replace(s.run, card=DatasetCard("small", posts=61)))),
     "DEPTH001": ("warning", lambda s: with_queries(s, n_ranked=np.minimum(s.run.queries.n_ranked, 5))),
+    "DUP001": ("failed", lambda s: replace(s, texts=replace(s.texts, by_post=dict.fromkeys(s.texts.by_post, "alike")))),
     "DYNK001": ("warning", lambda s: only(s, "Recall@10")),
     "FEAT001": ("failed", lambda s: replace(s, features=("bm25", "gold_rank"))),
     "FOLD001": ("failed", lambda s: with_frame(s, post_in_two_folds)),

@@ -11,7 +11,6 @@ import polars as pl
 from evidentia.checks.numbers import class_counts, profile_of
 from evidentia.checks.registry import Verdict, check, looked_at, not_applicable, skipped, warned
 from evidentia.checks.subject import Subject
-from evidentia.leakage.names import forbidden_names
 from evidentia.measures import resolve
 from evidentia.measures.names import group_suffix
 from evidentia.results import Estimate
@@ -198,16 +197,6 @@ def dynamic_k_is_judged_by_evidence_recall(subject: Subject) -> Verdict:
     if whole == len(sizes) and sizes.min() < sizes.max():
         return warned(len(sizes), "every selection is its whole ranking: the retriever's K was taken for a dynamic K")
     return looked_at(len(sizes), "selection", wrong=0, what="")
-
-
-@check("FEAT001", title="No feature is named after gold")
-def feature_names(subject: Subject) -> Verdict:
-    """None of the features that a model was given has a name that speaks of gold."""
-    if subject.features is None:
-        return skipped("the features are not known here; `evidentia leakage --features FILE` looks at their names")
-    wrong = forbidden_names(subject.features)
-    what = f"speak of gold ({', '.join(wrong[:5])})" if wrong else ""
-    return looked_at(len(subject.features), "feature name", wrong=len(wrong), what=what)
 
 
 @check("GOOD001", title="Results are not too good to be true")

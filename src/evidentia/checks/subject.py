@@ -23,6 +23,14 @@ class Folder:
 
 
 @dataclass(frozen=True)
+class Texts:
+    """The texts of posts, and how similar two must be to count as near-identical."""
+
+    by_post: Mapping[str, str]
+    similarity: float
+
+
+@dataclass(frozen=True)
 class Subject:
     """A result under scrutiny. ``problems`` says why the queries of a folder could not be read."""
 
@@ -31,3 +39,4 @@ class Subject:
     folder: Folder | None = None
     problems: tuple[Problem, ...] = ()
     features: tuple[str, ...] | None = None  # the names of what a model was given, where they are known
+    texts: Texts | None = None

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 import evidentia
-from evidentia.cli import compare, demo, evaluate, explain, gate, measures, power, selective, synth, tune, validate
+from evidentia.cli import compare, demo, evaluate, explain, gate, leakage, measures, power, selective, synth, tune, validate
 from evidentia.errors import EvidentiaError
 
 INTERNAL = 70  # neither a failed check (1) nor bad input (2)
@@ -27,7 +27,7 @@ app = typer.Typer(
 )
 COMMANDS = (
     *(evaluate.evaluate, selective.selective, compare.compare, validate.validate, measures.measures, explain.explain),
-    *(gate.gate, tune.tune, power.power, synth.synth, demo.demo),
+    *(gate.gate, leakage.leakage, tune.tune, power.power, synth.synth, demo.demo),
 )
 for command in COMMANDS:
     app.command()(command)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -29,6 +31,15 @@ def print_gate(gate: Gate) -> None:
             console.print(f"    {finding.code} {finding.status}: {escape(finding.message)}", soft_wrap=True)
     console.print(_verdict(gate))
     console.print("[dim]Research software, not a medical device.[/]")
+
+
+def print_findings(findings: Iterable[Finding]) -> None:
+    """One line per check, whatever it says."""
+    console = Console(highlight=False)
+    for finding in findings:
+        colour = {"passed": "green", "failed": "bold red", "warning": "yellow"}.get(finding.status, "dim")
+        words = f"{finding.code} {escape(finding.title)}: [{colour}]{finding.status}[/], {escape(finding.message)}"
+        console.print(words, soft_wrap=True)
 
 
 def _targets(judgements: tuple[Judgement, ...]) -> Table:

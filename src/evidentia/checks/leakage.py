@@ -1,0 +1,89 @@
+"""Checks that need more than a run: the texts of its posts, and the names of the features that a model was given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from evidentia.checks.registry import CHECKS, Verdict, check, looked_at, not_applicable, skipped
+from evidentia.checks.subject import Subject, Texts
+from evidentia.errors import InputError, Problem
+from evidentia.leakage.copies import SIMILARITY, copies_between
+from evidentia.leakage.names import forbidden_names
+from evidentia.results import Evaluation, Finding
+from evidentia.tables import Run
+from evidentia.tables.files import load
+
+CODES = ("FOLD001", "LEAK001", "DUP001", "FEAT001")
+
+
+@check("FEAT001", title="No feature is named after gold")
+def feature_names(subject: Subject) -> Verdict:
+    """None of the features that a model was given has a name that speaks of gold."""
+    if subject.features is None:
+        return skipped("the features are not known here; `evidentia leakage --features FILE` looks at their names")
+    wrong = forbidden_names(subject.features)
+    what = f"speak of gold ({', '.join(wrong[:5])})" if wrong else ""
+    return looked_at(len(subject.features), "feature name", wrong=len(wrong), what=what)
+
+
+@check("DUP001", title="No near-identical texts in two folds")
+def no_copies_between_folds(subject: Subject) -> Verdict:
+    """No text has a near-identical one in another fold, or, without folds, on the other side of TUNE and EVAL."""
+    if subject.texts is None:
+        return skipped("the texts are not known here; `evidentia leakage --texts FILE` compares them")
+    places = {} if subject.run is None else places_of(subject.run)
+    if len(set(places.values())) < 2:
+        return not_applicable("the run has neither folds nor TUNE rows")
+    found = copies_between(subject.texts.by_post, places, similarity=subject.texts.similarity)
+    missing = len(places) - found.compared
+    aside = f"; {missing:,} posts have no text" if missing else ""
+    first = f" (first group: {', '.join(found.groups[0][:3])})" if found.groups else ""
+    what = f"have a near-identical one across folds, in {len(found.groups):,} groups{first}"
+    return looked_at(found.compared, "text", wrong=found.texts, what=what, aside=aside)
+
+
+def places_of(run: Run) -> dict[str, str]:
+    """Where each post is judged: its fold, or EVAL and TUNE where there are no folds."""
+    if "fold" in run.frame.columns:
+        return dict(run.frame.select("post_id", "fold").unique("post_id", maintain_order=True).rows())
+    tuned = [] if run.tune_frame is None else run.tune_frame["post_id"].unique().sort().to_list()
+    judged = run.frame["post_id"].unique(maintain_order=True).to_list()
+    return dict.fromkeys(judged, "EVAL") | dict.fromkeys(tuned, "TUNE")
+
+
+def check_leakage(
+    run: Run,
+    *,
+    texts: Mapping[str, str] | None = None,
+    similarity: float = SIMILARITY,
+    features: Sequence[str] | None = None,
+) -> tuple[Finding, ...]:
+    """Everything about leakage that a run, its texts and the names of its features can show."""
+    nothing = Evaluation(profile="contract", seed=0, resamples=0, measures={})
+    known = None if texts is None else Texts(texts, similarity)
+    subject = Subject(nothing, run, features=None if features is None else tuple(features), texts=known)
+    return tuple(CHECKS[code](subject) for code in CODES)
+
+
+def read_texts(path: Path, *, delimiter: str = ",") -> dict[str, str]:
+    """The texts of posts: a table with post_id and text. Rows of one post, such as its sentences, are joined in order."""
+    loaded = load(path, delimiter=delimiter)
+    lacking = [column for column in ("post_id", "text") if column not in loaded.frame.columns]
+    if lacking:
+        message = f"{loaded.name}: the column {lacking[0]} is missing. Texts have the columns post_id and text."
+        raise InputError(Problem("MISSING_COLUMN", message))
+    cells = loaded.frame.select(pl.col("post_id", "text").cast(pl.String).fill_null(""))
+    return dict(cells.group_by("post_id", maintain_order=True).agg(pl.col("text").str.join("\n")).rows())
+
+
+def read_names(path: Path) -> tuple[str, ...]:
+    """The names of features: the columns of a table, or the lines of a text file."""
+    if path.suffix == ".txt":
+        try:
+            return tuple(line.strip() for line in path.read_text(encoding="utf-8").splitlines() if line.strip())
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"{path.name} cannot be read as text ({type(error).__name__}).") from None
+    return tuple(load(path).frame.columns)

@@ -1,0 +1,145 @@
+"""Behavioural canaries: change the labels that a pipeline must not see, and watch whether anything moves.
+
+Names can lie; behaviour cannot. Every canary returns a finding with how much it compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from evidentia.errors import InputError
+from evidentia.leakage.pipeline import Features, Pipeline, Post, labels_of, relabelled
+from evidentia.leakage.within import LEVEL, auroc_within_criteria
+from evidentia.results import Finding
+from evidentia.tables.queries import Bools, Floats
+
+PERFECT = 0.99
+EVAL_LABELS = ("CANARY001", "Nothing on EVAL moves when EVAL labels change")
+LABEL_FREE = ("CANARY002", "Label-free features do not move when any label changes")
+CHANCE = ("CANARY003", "Trained and judged on permuted labels, the pipeline is at chance")
+ALONE = ("CANARY004", "No feature alone gives the label away")
+
+
+def canaries(
+    pipeline: Pipeline,
+    train: Sequence[Post],
+    evaluation: Sequence[Post],
+    *,
+    rng: np.random.Generator,
+    label_free: Sequence[str] | None = None,
+) -> tuple[Finding, ...]:
+    """Put a pipeline through all four canaries; ``label_free`` names the features that use no labels (default: all)."""
+    if not train or not evaluation:
+        raise InputError("The canaries need posts to train on and posts to evaluate on.")
+    if {post.post_id for post in train} & {post.post_id for post in evaluation}:
+        raise InputError("Some posts are both trained on and evaluated on. Make the two disjoint.")
+    return (
+        eval_labels_are_unseen(pipeline, train, evaluation),
+        label_free_features_stay(pipeline, train, evaluation, rng=rng, names=label_free),
+        permuted_labels_give_chance(pipeline, train, evaluation, rng=rng),
+        no_feature_gives_the_label_away(pipeline, train, evaluation),
+    )
+
+
+def eval_labels_are_unseen(pipeline: Pipeline, train: Sequence[Post], evaluation: Sequence[Post]) -> Finding:
+    """CANARY001: features and scores of EVAL posts are the same bytes when every EVAL label is turned round."""
+    turned = relabelled(evaluation, ~labels_of(evaluation))
+    before, again, after = (_trained_on(pipeline, train, posts) for posts in (evaluation, evaluation, turned))
+    if _moved(before, again):
+        return _failed(EVAL_LABELS, "two runs on the same labels differ: seed the pipeline, then ask again", 1)
+    moved = _moved(before, after)
+    looked = before[0].values.size + before[1].size
+    if moved:
+        return _failed(EVAL_LABELS, f"these move: {', '.join(moved)}", looked)
+    return Finding(*EVAL_LABELS, "passed", f"{looked:,} values of {len(evaluation):,} EVAL posts compared", looked)
+
+
+def _trained_on(pipeline: Pipeline, train: Sequence[Post], posts: Sequence[Post]) -> tuple[Features, Floats]:
+    pipeline.fit(train, labels_of(train))
+    return pipeline.features(posts), np.asarray(pipeline.predict(posts), np.float64)
+
+
+def _moved(before: tuple[Features, Floats], after: tuple[Features, Floats]) -> list[str]:
+    features = _changed(before[0], after[0], before[0].names)
+    return features + (["the scores"] if before[1].tobytes() != after[1].tobytes() else [])
+
+
+def _changed(before: Features, after: Features, names: Sequence[str]) -> list[str]:
+    if before.names != after.names or before.values.shape != after.values.shape:
+        return ["the set of features"]
+    at = [before.names.index(name) for name in names]
+    return [before.names[i] for i in at if before.values[:, i].tobytes() != after.values[:, i].tobytes()]
+
+
+def label_free_features_stay(
+    pipeline: Pipeline,
+    train: Sequence[Post],
+    evaluation: Sequence[Post],
+    *,
+    rng: np.random.Generator,
+    names: Sequence[str] | None = None,
+) -> Finding:
+    """CANARY002: features that use no labels are the same bytes when the labels of all posts are permuted."""
+    posts = [*train, *evaluation]
+    pipeline.fit(train, labels_of(train))
+    before = pipeline.features(posts)
+    other = relabelled(posts, permuted(labels_of(posts), rng=rng))
+    pipeline.fit(other[: len(train)], labels_of(other[: len(train)]))
+    after = pipeline.features(other)
+    wanted = before.names if names is None else tuple(names)
+    if unknown := [name for name in wanted if name not in before.names]:
+        raise InputError(f"The pipeline has no feature {unknown[0]!r}.")
+    if not wanted:
+        return Finding(*LABEL_FREE, "not applicable", "no feature is said to be free of labels", 0)
+    looked = len(wanted) * len(before.values)
+    if moved := _changed(before, after, wanted):
+        return _failed(LABEL_FREE, f"these move: {', '.join(moved)}", looked)
+    return Finding(*LABEL_FREE, "passed", f"{looked:,} values of {len(wanted)} features compared", looked)
+
+
+def permuted(labels: Bools, *, rng: np.random.Generator) -> Bools:
+    """The labels of every criterion, dealt anew to the posts: base rates stay, everything else is gone."""
+    return np.column_stack([rng.permutation(labels[:, column]) for column in range(labels.shape[1])])
+
+
+def permuted_labels_give_chance(
+    pipeline: Pipeline, train: Sequence[Post], evaluation: Sequence[Post], *, rng: np.random.Generator
+) -> Finding:
+    """CANARY003: trained and judged on permuted labels, the AUROC within criteria has one half in its 99.9 % interval."""
+    posts = [*train, *evaluation]
+    other = relabelled(posts, permuted(labels_of(posts), rng=rng))
+    learnt, judged = other[: len(train)], other[len(train) :]
+    pipeline.fit(learnt, labels_of(learnt))
+    found = auroc_within_criteria(labels_of(judged), np.asarray(pipeline.predict(judged), np.float64))
+    if found is None:
+        return Finding(*CHANCE, "skipped", "no criterion has both classes among the EVAL posts", 0)
+    told = f"AUROC within criteria {found.value:.3f}, {LEVEL:.1%} interval {found.low:.3f} to {found.high:.3f}"
+    told = f"{told}, {found.pairs:,} pairs"
+    if not found.holds(0.5):
+        return _failed(CHANCE, f"{told}: it knows labels that nobody could know", found.pairs)
+    return Finding(*CHANCE, "passed", told, found.pairs)
+
+
+def no_feature_gives_the_label_away(pipeline: Pipeline, train: Sequence[Post], evaluation: Sequence[Post]) -> Finding:
+    """CANARY004: no feature orders the EVAL queries of a criterion almost perfectly, in either direction."""
+    pipeline.fit(train, labels_of(train))
+    features, labels = pipeline.features(evaluation), labels_of(evaluation)
+    looked, told = 0, []
+    for name, column in zip(features.names, features.values.T, strict=True):
+        found = auroc_within_criteria(labels, column.reshape(labels.shape))
+        if found is None:
+            return Finding(*ALONE, "skipped", "no criterion has both classes among the EVAL posts", 0)
+        looked += 1
+        if max(found.value, 1 - found.value) >= PERFECT:
+            told.append(f"{name} (AUROC {found.value:.3f})")
+    if told:
+        return _failed(ALONE, f"almost perfect alone: {', '.join(told)}", looked)
+    if not looked:
+        return Finding(*ALONE, "not applicable", "the pipeline has no features", 0)
+    return Finding(*ALONE, "passed", f"{looked} features looked at", looked)
+
+
+def _failed(canary: tuple[str, str], message: str, looked: int) -> Finding:
+    return Finding(*canary, "failed", message, looked)
