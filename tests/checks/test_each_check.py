@@ -74,6 +74,18 @@ def contradicting_definition(subject: Subject) -> Subject:
     return replace(subject, evaluation=replace(subject.evaluation, other_definitions=(other,)))
 
 
+def with_range(subject: Subject, **changes: int) -> Subject:
+    found = subject.evaluation.attribution
+    damaged = replace(found, k=replace(found.k, **changes))
+    return replace(subject, evaluation=replace(subject.evaluation, attribution=damaged))
+
+
+def with_losses(subject: Subject, **changes: int) -> Subject:
+    found = subject.evaluation.attribution
+    damaged = replace(found, losses=replace(found.losses, **changes))
+    return replace(subject, evaluation=replace(subject.evaluation, attribution=damaged))
+
+
 DAMAGE: dict[str, tuple[str, Callable[[Subject], Subject]]] = {
     "BASE001": ("failed", lambda s: with_estimate(s, "AUPRC", details={"prevalence": 0.5})),
     "CARD001": ("failed", lambda s: replace(s, run=replace(s.run, card=DatasetCard("small", posts=61)))),
@@ -85,8 +97,10 @@ DAMAGE: dict[str, tuple[str, Callable[[Subject], Subject]]] = {
     "GATE001": ("failed", lambda s: with_queries(s, n_selected=s.run.queries.n_selected + 1)),
     "GOOD001": ("warning", lambda s: with_estimate(s, "AUROC", value=0.99)),
     "INT001": ("failed", lambda s: with_estimate(s, "AUROC", ci=(0.9, 0.8))),
+    "KPIN001": ("warning", lambda s: with_range(s, at_cap=s.evaluation.attribution.k.selections)),
     "LABEL001": ("failed", lambda s: with_queries(s, label=edited(s.run.queries.label, 0, not s.run.queries.label[0]))),
     "LEAK001": ("failed", overlapping),
+    "LOSS001": ("failed", lambda s: with_losses(s, gate=s.evaluation.attribution.losses.gate + 1)),
     "NAME001": ("failed", lambda s: with_estimate(s, "MAP@10", definition=s.evaluation["MAP@5"].definition)),
     "PICK001": ("failed", lambda s: list_of(s, "selected_sent_uids", lambda ids: [*ids, "stranger"])),
     "POINT001": ("warning", lambda s: with_frame(s, first("tau_pos", 0.999))),
@@ -155,6 +169,11 @@ def test_a_retrievers_k_is_not_a_dynamic_k(sound: Subject) -> None:
     whole = with_queries(sound, n_selected=np.where(queries.n_selected > 0, queries.n_ranked, 0))
     finding = found("DYNK001", whole)
     assert (finding.status, "taken for a dynamic K" in finding.message) == ("warning", True)
+
+
+def test_a_fixed_k_is_told_from_a_dynamic_one(sound: Subject) -> None:
+    finding = found("KPIN001", with_range(sound, floor=5, cap=5))
+    assert (finding.status, "sentences: K is fixed, or pinned" in finding.message) == ("warning", True)
 
 
 def test_too_good_means_far_above_what_is_expected(sound: Subject) -> None:

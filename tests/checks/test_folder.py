@@ -68,6 +68,16 @@ def test_a_changed_cell_of_a_table_is_noticed(out: Path, table: str) -> None:
     assert (finding.status, f"tables/{table}.csv" in finding.message) == ("failed", True)
 
 
+@pytest.mark.parametrize("table", ["attribution", "dynamic_k"])
+def test_a_changed_charge_is_noticed(out: Path, table: str) -> None:
+    path = out / "tables" / f"{table}.csv"
+    rows = path.read_text().splitlines()
+    cells = rows[1].split(",")
+    cells[2] = str(float(cells[2]) + 1)
+    path.write_text("\n".join([rows[0], ",".join(cells), *rows[2:]]) + "\n")
+    assert statuses(check_folder(out))["LOSS001"] == "failed"
+
+
 def test_queries_that_can_no_longer_be_read_fail_the_check_that_they_break(out: Path) -> None:
     line = (out / "per_query.csv").read_text().splitlines()[1]
     replace_in(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from evidentia.checks import data, folder, leakage, numbers, reporting
+from evidentia.checks import attribution, data, folder, leakage, numbers, reporting
 from evidentia.checks.folder import read_subject
 from evidentia.checks.registry import CHECKS, Check
 from evidentia.checks.subject import Subject
@@ -12,7 +12,7 @@ from evidentia.results import Evaluation, Finding
 from evidentia.tables import Run
 
 __all__ = ["CHECKS", "Check", "Subject", "check_folder", "check_result", "check_run", "check_subject", "read_subject"]
-MODULES = (data, folder, leakage, numbers, reporting)  # importing them registers their checks
+MODULES = (attribution, data, folder, leakage, numbers, reporting)  # importing them registers their checks
 BEFORE_MEASURING = ("CARD001", "GATE001")  # what reading a run does not refuse, and measuring it does not change
 
 

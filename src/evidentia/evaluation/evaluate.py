@@ -9,6 +9,7 @@ from types import MappingProxyType
 import numpy as np
 
 from evidentia.errors import InputError
+from evidentia.evaluation.attribution import attribute
 from evidentia.evaluation.compute import Computation, compute
 from evidentia.evaluation.curves import curves
 from evidentia.evaluation.groups import OVERALL
@@ -60,6 +61,7 @@ def evaluate_run(
         dataset=_dataset(run),
         curves=curves(computation, estimates.get("ECE"), resampling.level, draws),
         thresholds=_threshold_records(thresholds),
+        attribution=attribute(run),
         per_query=_per_query(computation, plan, chosen),
         resolve=partial(canonical, profile=chosen),
     )

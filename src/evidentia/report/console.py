@@ -57,6 +57,7 @@ def print_summary(evaluation: Evaluation, out: Path | None, *, everything: bool 
         console.print("[bold]Not computed[/] [dim](names in summary.json)[/]")
         console.print(_gaps(evaluation))
     _print_marks(console, evaluation)
+    _print_losses(console, evaluation)
     for note in evaluation.notes:
         console.print(f"[yellow]note[/] {escape(note)}")
     for check in evaluation.checks:
@@ -71,6 +72,17 @@ def print_summary(evaluation: Evaluation, out: Path | None, *, everything: bool 
             f"written to {escape(str(out))}: summary.json, per_query.csv, tables, manifest.json", soft_wrap=True
         )
     console.print("[dim]Research software, not a medical device.[/]")
+
+
+def _print_losses(console: Console, evaluation: Evaluation) -> None:
+    """Which stage to mend first."""
+    found = evaluation.attribution
+    if found is None or not found.losses.missed:
+        return
+    lost = found.losses
+    stages = {"retriever cut": lost.retriever, "gate": lost.gate, "K": lost.k, "ranking": lost.ranking}
+    told = ", ".join(f"{stage} {count:,}" for stage, count in stages.items())
+    console.print(f"{lost.missed:,} of {lost.gold:,} gold sentences missed: {told}; {lost.false_alerts:,} false alerts")
 
 
 def _headline(evaluation: Evaluation, *, everything: bool, width: int) -> Table:

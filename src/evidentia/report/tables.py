@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
-from evidentia.results import Comparison, Delta, Estimate, Evaluation
+from evidentia.results import Comparison, Delta, Estimate, Evaluation, KRegret, Losses
 
 Value = str | int | float | None
 
@@ -55,6 +55,8 @@ def tables_of(evaluation: Evaluation) -> tuple[Table, ...]:
         confusion_table(evaluation),
         reliability_table(evaluation),
         others_table(evaluation),
+        attribution_table(evaluation),
+        dynamic_k_table(evaluation),
     )
     return tuple(table for table in made if table.rows)
 
@@ -149,6 +151,24 @@ def others_table(evaluation: Evaluation) -> Table:
         for o in evaluation.other_definitions
     )
     return Table("other_definitions", "Same name, other definition", columns, rows)
+
+
+def attribution_table(evaluation: Evaluation) -> Table:
+    """Which stage lost the gold sentences that were missed, and false alerts, by criterion."""
+    found = evaluation.attribution
+    columns = ("criterion", *(part.name for part in fields(Losses)))
+    losses = {} if found is None else {**found.losses_by_criterion, "all": found.losses}
+    rows = tuple((name, *(getattr(one, column) for column in columns[1:])) for name, one in losses.items())
+    return Table("attribution", "Where evidence was lost", columns, rows)
+
+
+def dynamic_k_table(evaluation: Evaluation) -> Table:
+    """The chosen K against the best one, by criterion."""
+    found = evaluation.attribution
+    columns = ("criterion", *(part.name for part in fields(KRegret)), "regret")
+    all_of = {} if found is None or found.regret is None else {**found.regret_by_criterion, "all": found.regret}
+    rows = tuple((name, *(getattr(one, column) for column in columns[1:])) for name, one in all_of.items())
+    return Table("dynamic_k", "Chosen K against the best K", columns, rows)
 
 
 def _by_group(evaluation: Evaluation, column: str, name: str, title: str, measures: Sequence[str]) -> Table:

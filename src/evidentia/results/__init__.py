@@ -1,5 +1,6 @@
 """Frozen results and their strict-JSON form."""
 
+from evidentia.results.attribution import Attribution, KRange, KRegret, Losses
 from evidentia.results.comparison import Comparison, Delta
 from evidentia.results.curve import Curve
 from evidentia.results.estimate import Distribution, Estimate, Finding, NotComputed, OtherDefinition
@@ -8,6 +9,7 @@ from evidentia.results.selective import SelectiveComparison
 from evidentia.results.strict_json import dumps, dumps_by_line, loads
 
 __all__ = [
+    "Attribution",
     "Comparison",
     "Curve",
     "Delta",
@@ -15,6 +17,9 @@ __all__ = [
     "Estimate",
     "Evaluation",
     "Finding",
+    "KRange",
+    "KRegret",
+    "Losses",
     "NotComputed",
     "OtherDefinition",
     "SelectiveComparison",

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from evidentia.errors import UnknownNameError
+from evidentia.results.attribution import Attribution
 from evidentia.results.curve import Curve
 from evidentia.results.estimate import Estimate, Finding, NotComputed, OtherDefinition
 from evidentia.results.selective import SelectiveComparison
@@ -41,6 +42,7 @@ class Evaluation:
     curves: tuple[Curve, ...] = ()
     thresholds: tuple[Mapping[str, Any], ...] = ()  # chosen by this evaluation, with the posts they were chosen on
     comparison: SelectiveComparison | None = None  # with another run of a predictor that may abstain
+    attribution: Attribution | None = None  # where evidence was lost, stage by stage
     per_query: Mapping[str, tuple[Any, Any]] = field(
         default_factory=dict, repr=False
     )  # values, and which of them count
