@@ -88,6 +88,41 @@ def test_queries_that_can_no_longer_be_read_fail_the_check_that_they_break(out: 
     assert found["PICK001"] == "skipped"
 
 
+@pytest.mark.parametrize(
+    ("name", "key", "value", "code"),
+    [
+        ("AUROC", "definition", "Nonsense", "NAME001"),
+        ("MAP@10", "definition", "MAP(norm=found,pop=positives,avg=pooled)@10", "NAME001"),
+        ("AUROC", "value", 1.5, "RANGE001"),
+        ("AUROC", "ci", [0.9, 0.1], "INT001"),
+        ("Recall@10", "n", 240, "POP001"),
+        ("FN(t=gate)", "value", 0.0, "SUM001"),
+        ("Sensitivity(t=gate)", "value", 1.0, "SUM001"),
+        ("nDCG@10[fold=1]", "value", 0.5, "SAME001"),
+        ("AUPRC", "details", {"prevalence": 0.5}, "BASE001"),
+    ],
+)
+def test_an_edited_number_fails_its_check(out: Path, name: str, key: str, value: object, code: str) -> None:
+    summary = json.loads((out / "summary.json").read_text())
+    summary["measures"][name][key] = value
+    (out / "summary.json").write_text(json.dumps(summary))
+    found = statuses(check_folder(out))
+    assert found[code] == found["FILE001"] == "failed"
+
+
+def test_an_edited_tuning_post_fails_its_check(out: Path) -> None:
+    manifest = json.loads((out / "manifest.json").read_text())
+    threshold = manifest["thresholds"][0]
+    threshold["tuned_on_posts"] = [*threshold["tuned_on_posts"], _judged_post(out, threshold["fold"])]
+    (out / "manifest.json").write_text(json.dumps(manifest))
+    assert statuses(check_folder(out))["TUNE001"] == "failed"
+
+
+def _judged_post(out: Path, fold: str) -> str:
+    rows = [line.split(",") for line in (out / "per_query.csv").read_text().splitlines()]
+    return next(row[0] for row in rows[1:] if row[2] == fold)
+
+
 def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is not a result folder"):
         check_folder(tmp_path)

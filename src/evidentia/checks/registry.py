@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from evidentia.checks.subject import Subject
-from evidentia.errors import counted
+from evidentia.errors import InputError, counted
 from evidentia.results import Finding
 from evidentia.results.estimate import Status
 from evidentia.tables import Run
 
 Scope = Literal["result", "folder"]
+BROKEN = (InputError, ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError)
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,13 @@ class Check:
     scope: Scope = "result"
 
     def __call__(self, subject: Subject) -> Finding:
-        """Look at a result."""
-        verdict = self.judge(subject)
+        """Look at a result; files that cannot even be looked at are a failure, not a crash."""
+        try:
+            verdict = self.judge(subject)
+        except BROKEN as error:
+            if subject.folder is None:
+                raise
+            verdict = Verdict("failed", f"the files cannot be looked at: {type(error).__name__}")
         assert verdict.status != "passed" or verdict.looked > 0, f"{self.code} passed without looking at anything"
         return Finding(self.code, self.title, verdict.status, verdict.message, verdict.looked)
 
