@@ -86,7 +86,7 @@ def test_a_gold_derived_feature_under_an_innocent_name_is_caught_by_all_four(
     assert found["CANARY001"].message == "these move: richness, the scores"
     assert found["CANARY002"].message == "these move: richness"
     assert "AUROC within criteria 1.000" in found["CANARY003"].message
-    assert "richness (AUROC 1.000)" in found["CANARY004"].message
+    assert "richness (AUROC 1.000, " in found["CANARY004"].message
 
 
 def test_a_faint_leak_moves_bytes_even_where_it_gives_little_away(posts: tuple[list[Post], list[Post]]) -> None:

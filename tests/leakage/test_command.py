@@ -56,7 +56,7 @@ def test_1_for_a_near_copy_in_another_fold_and_the_text_stays_out_of_sight(run: 
     copied = different(6) | {"p0": SENTENCE, "p3": SENTENCE.upper() + "!"}
     ran = evidentia("leakage", run, "--texts", texts(tmp_path, copied))
     assert ran.code == 1
-    assert "2 have a near-identical one across folds, in 1 groups (first group: p0, p3); 6 texts looked at" in ran.out
+    assert "2 have a near-identical one across folds, in 1 group (first group: p0, p3); 6 texts looked at" in ran.out
     assert "weeks" not in ran.out + ran.err
 
 

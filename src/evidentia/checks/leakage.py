@@ -9,7 +9,7 @@ import polars as pl
 
 from evidentia.checks.registry import CHECKS, Verdict, check, looked_at, not_applicable, skipped
 from evidentia.checks.subject import Subject, Texts
-from evidentia.errors import InputError, Problem
+from evidentia.errors import InputError, Problem, counted
 from evidentia.leakage.copies import SIMILARITY, copies_between
 from evidentia.leakage.names import forbidden_names
 from evidentia.results import Evaluation, Finding
@@ -41,7 +41,7 @@ def no_copies_between_folds(subject: Subject) -> Verdict:
     missing = len(places) - found.compared
     aside = f"; {missing:,} posts have no text" if missing else ""
     first = f" (first group: {', '.join(found.groups[0][:3])})" if found.groups else ""
-    what = f"have a near-identical one across folds, in {len(found.groups):,} groups{first}"
+    what = f"have a near-identical one across folds, in {counted(len(found.groups), 'group')}{first}"
     return looked_at(found.compared, "text", wrong=found.texts, what=what, aside=aside)
 
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 from evidentia.errors import InputError, typed
 from evidentia.results import Estimate, Evaluation
-from evidentia.tables import DatasetCard
+from evidentia.tables import DatasetCard, card
 
 Decision = Literal["met", "not met", "not decidable"]
 Relation = Literal[">=", "<=", ">", "<"]
@@ -72,19 +72,18 @@ def parse_target(text: str) -> Target:
     return Target(found["name"], relation, bound)
 
 
-def targets_of(texts: Iterable[str], card: DatasetCard | None, *, selective: bool) -> tuple[Target, ...]:
+def targets_of(texts: Iterable[str], known: DatasetCard | None, *, selective: bool) -> tuple[Target, ...]:
     """The targets that were named, else those of the dataset card, else the contract's; a selective result has none."""
     named = tuple(parse_target(text) for text in texts)
     if named or selective:
         return named
-    if card is not None and card.targets:
-        return tuple(target for name, bounds in card.targets.items() for target in _of_card(name, bounds))
+    if known is not None and known.targets:
+        return tuple(target for name, bounds in known.targets.items() for target in _of_card(name, bounds))
     return tuple(parse_target(text) for text in CONTRACT)
 
 
-def _of_card(name: str, bounds: object) -> list[Target]:
-    at_least, at_most = getattr(bounds, "at_least", None), getattr(bounds, "at_most", None)
-    pairs: list[tuple[Relation, float | None]] = [(">=", at_least), ("<=", at_most)]
+def _of_card(name: str, bounds: card.Target) -> list[Target]:
+    pairs: list[tuple[Relation, float | None]] = [(">=", bounds.at_least), ("<=", bounds.at_most)]
     return [Target(name, relation, bound) for relation, bound in pairs if bound is not None]
 
 

@@ -133,7 +133,7 @@ def no_feature_gives_the_label_away(pipeline: Pipeline, train: Sequence[Post], e
             return Finding(*ALONE, "skipped", "no criterion has both classes among the EVAL posts", 0)
         looked += 1
         if max(found.value, 1 - found.value) >= PERFECT:
-            told.append(f"{name} (AUROC {found.value:.3f})")
+            told.append(f"{name} (AUROC {found.value:.3f}, {found.pairs:,} pairs)")
     if told:
         return _failed(ALONE, f"almost perfect alone: {', '.join(told)}", looked)
     if not looked:

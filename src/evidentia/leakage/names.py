@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 FORBIDDEN = re.compile(
     r"(^|_)(is_?gold|gold_?rank|n_?gold\w*|num_gold\w*|ground_?truth|has_evidence|"
-    r"mrr(_at_\d+)?|(recall|precision|map|ndcg|hit_?rate)_?(at_?|@)\d+|label|y_true)($|_)",
+    r"mrr(_at_\d+)?|(recall|precision|map|ndcg|hit_?rate)_?(at_?|@)\d+|y_true)($|_)",
     re.IGNORECASE,
 )
 
