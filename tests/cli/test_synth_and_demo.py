@@ -89,7 +89,9 @@ def test_the_demo_has_the_shape_of_the_contract_and_computes_everything(tmp_path
     summary = loads((tmp_path / "out" / "summary.json").read_text())
     assert summary["not_computed"] == []
     others = {check["code"]: check["status"] for check in summary["checks"] if check["status"] != "passed"}
-    unknown = dict.fromkeys(("DUP001", "FEAT001", "INT001", "TUNE002"), "skipped")  # no texts, features, resamples, provenance
+    unknown = dict.fromkeys(
+        ("DUP001", "FEAT001", "INT001", "TUNE002"), "skipped"
+    )  # no texts, features, resamples, provenance
     assert others == unknown | {"GOOD001": "warning"}  # the invented system is better than the card expects
     assert summary["dataset"]["card"] == "redsm5"
 
