@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from evidentia.verify.folder import ResultFolder
@@ -52,6 +53,17 @@ class Query:
     def score(self) -> float | None:
         """What detection sweeps over: prob, else the detection score."""
         return self.detection_score if self.prob is None else self.prob
+
+    @cached_property
+    def gold_ranks(self) -> list[int]:
+        """Where the gold sentences stand in the ranking, from 1 on; those that were not ranked are not among them."""
+        gold = set(self.gold or ())
+        return [rank for rank, uid in enumerate(self.ranked or (), 1) if uid in gold]
+
+    @cached_property
+    def right(self) -> int:
+        """How many of the selected sentences are gold."""
+        return len(set(self.gold or ()) & set(self.selected or ()))
 
 
 def read_queries(folder: ResultFolder) -> list[Query]:

@@ -1,0 +1,162 @@
+"""Calibration by its definitions, with solvers of its own for the two fits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from evidentia.verify.catalogue import Definition
+from evidentia.verify.names import level_of
+from evidentia.verify.outcome import Outcome, share
+from evidentia.verify.study import Scope, Study
+
+EMPTY = "no queries"
+ONE_CLASS = "one class only, or no spread of probabilities"
+SEPARATED = "the labels are separated perfectly: no finite solution"
+SMALLEST = 2.0**-52
+Pairs = list[tuple[float, bool]]
+
+
+def said_and_true(study: Study, scope: Scope) -> Pairs:
+    """The probability of every query of a group, and whether it has evidence."""
+    queries = (study.queries[row] for row in scope.rows)
+    return scope.once("probabilities", lambda: [(float(q.prob), q.label) for q in queries if q.prob is not None])
+
+
+def bins_of(pairs: Pairs, count: int) -> list[dict[str, Any]]:
+    """The reliability table: bin i holds i/count <= prob < (i+1)/count, the last one also prob = 1."""
+    held: list[Pairs] = [[] for _ in range(count)]
+    for prob, label in pairs:
+        at = min(int(prob * count), count - 1)
+        while at + 1 < count and (at + 1) / count <= prob:
+            at += 1
+        while at / count > prob:
+            at -= 1
+        held[at].append((prob, label))
+    return [
+        {
+            "low": i / count,
+            "high": (i + 1) / count,
+            "n": len(inside),
+            "mean_prob": math.fsum(prob for prob, _ in inside) / len(inside) if inside else None,
+            "positive_share": sum(label for _, label in inside) / len(inside) if inside else None,
+        }
+        for i, inside in enumerate(held)
+    ]
+
+
+def ece(study: Study, definition: Definition, scope: Scope) -> Outcome:
+    """The gap between mean probability and share of positives in every bin, weighted by the bin's size."""
+    pairs = said_and_true(study, scope)
+    bins = bins_of(pairs, int(str(definition.get("bins"))))
+    if not pairs:
+        return Outcome(0.0, EMPTY, {"bins": bins})
+    gaps = [b["n"] / len(pairs) * abs(b["mean_prob"] - b["positive_share"]) for b in bins if b["n"]]
+    return Outcome(math.fsum(gaps), None, {"bins": bins})
+
+
+def net_benefit(study: Study, definition: Definition, scope: Scope) -> Outcome:
+    """True alarms per query less false alarms at the odds of the threshold."""
+    threshold = float(level_of(str(definition.cut)))
+    if threshold == 1:
+        return Outcome(0.0, "a threshold of 1 makes a false alarm infinitely bad")
+    said_yes = [label for prob, label in said_and_true(study, scope) if prob >= threshold]
+    right, wrong = said_yes.count(True), said_yes.count(False)
+    return share(right - wrong * (threshold / (1 - threshold)), len(scope.rows), EMPTY)
+
+
+def log_loss(prob: float, label: bool) -> float:
+    """The surprise at what was true, with probabilities kept off 0 and 1."""
+    kept = min(max(prob, SMALLEST), 1 - SMALLEST)
+    return -math.log(kept if label else 1 - kept)
+
+
+def log_odds(prob: float) -> float:
+    """The logarithm of the odds, with probabilities kept off 0 and 1."""
+    kept = min(max(prob, SMALLEST), 1 - SMALLEST)
+    return math.log(kept) - math.log1p(-kept)
+
+
+def intercept(study: Study, definition: Definition, scope: Scope) -> Outcome:
+    """The shift of the log-odds at which as many positives are expected as there are."""
+    pairs = said_and_true(study, scope)
+    labels = {label for _, label in pairs}
+    if len(labels) < 2:
+        return Outcome(0.0, ONE_CLASS)
+    odds = [(log_odds(prob), label) for prob, label in pairs]
+    low, high, at = -80.0, 80.0, 0.0
+    for _ in range(200):
+        rest, curve = _slack(odds, at)
+        low, high = (at, high) if rest > 0 else (low, at)
+        moved = at + rest / curve if curve > 0 else low
+        moved = moved if low < moved < high else (low + high) / 2
+        if moved == at or high - low < 1e-15 or abs(moved - at) < 1e-14 * max(1.0, abs(at)):
+            return Outcome(moved)
+        at = moved
+    return Outcome(at)
+
+
+def _slack(odds: list[tuple[float, bool]], shift: float) -> tuple[float, float]:
+    """Observed less expected positives at a shift, every term with all its digits, and how fast it falls."""
+    terms, curves = [], []
+    for odd, label in odds:
+        yes = 1 / (1 + math.exp(min(-(odd + shift), 700.0)))
+        no = 1 / (1 + math.exp(min(odd + shift, 700.0)))
+        terms.append(no if label else -yes)
+        curves.append(yes * no)
+    return math.fsum(terms), math.fsum(curves)
+
+
+def slope(study: Study, definition: Definition, scope: Scope) -> Outcome:
+    """The slope of the logistic recalibration with a free intercept."""
+    pairs = said_and_true(study, scope)
+    with_evidence = [log_odds(prob) for prob, label in pairs if label]
+    without = [log_odds(prob) for prob, label in pairs if not label]
+    if not with_evidence or not without or len({*with_evidence, *without}) == 1:
+        return Outcome(0.0, ONE_CLASS)
+    if min(with_evidence) >= max(without) or max(with_evidence) <= min(without):
+        return Outcome(0.0, SEPARATED)
+    return Outcome(_slope([(odd, True) for odd in with_evidence] + [(odd, False) for odd in without]))
+
+
+def _slope(odds: list[tuple[float, bool]]) -> float:
+    """Maximum likelihood by Newton steps that are halved until the likelihood rises, on centred and scaled log-odds."""
+    middle = math.fsum(odd for odd, _ in odds) / len(odds)
+    spread = math.sqrt(math.fsum((odd - middle) ** 2 for odd, _ in odds) / len(odds))
+    points = [((odd - middle) / spread, label) for odd, label in odds]
+    a = b = 0.0
+    reached = _likelihood(points, a, b)
+    for _ in range(200):
+        step = _newton_step(points, a, b)
+        size = 1.0
+        while (now := _likelihood(points, a + size * step[0], b + size * step[1])) < reached and size > 1e-6:
+            size /= 2
+        a, b, reached = a + size * step[0], b + size * step[1], max(now, reached)
+        if max(map(abs, step)) <= 1e-13 * max(1.0, abs(a), abs(b)):
+            break
+    return b / spread
+
+
+def _newton_step(points: Sequence[tuple[float, bool]], a: float, b: float) -> tuple[float, float]:
+    g0, g1, h00, h01, h11 = [], [], [], [], []
+    for x, label in points:
+        yes = 1 / (1 + math.exp(min(-(a + b * x), 700.0)))
+        no = 1 / (1 + math.exp(min(a + b * x, 700.0)))
+        rest, curve = (no if label else -yes), yes * no
+        g0.append(rest)
+        g1.append(rest * x)
+        h00.append(curve)
+        h01.append(curve * x)
+        h11.append(curve * x * x)
+    s0, s1, c00, c01, c11 = map(math.fsum, (g0, g1, h00, h01, h11))
+    determinant = c00 * c11 - c01 * c01
+    return (c11 * s0 - c01 * s1) / determinant, (c00 * s1 - c01 * s0) / determinant
+
+
+def _likelihood(points: Sequence[tuple[float, bool]], a: float, b: float) -> float:
+    return -math.fsum(_softplus(-(a + b * x) if label else a + b * x) for x, label in points)
+
+
+def _softplus(z: float) -> float:
+    return max(z, 0.0) + math.log1p(math.exp(-abs(z)))

@@ -1,0 +1,105 @@
+"""Thresholds for a false positive budget, chosen anew on the TUNE queries of every fold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+from evidentia.verify.evidence import Query
+from evidentia.verify.order import as_numbers
+
+CANNOT = "cannot be tuned"
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """A threshold with what it gave where it was chosen; no value with ``reject_all``, or where there is nothing to tune on."""
+
+    value: float | None
+    reason: str | None
+    tpr: float
+    fpr: float
+    posts: tuple[str, ...]
+
+    @property
+    def usable(self) -> bool:
+        """Whether its fold can be judged."""
+        return self.reason is None or not self.reason.startswith(CANNOT)
+
+
+@dataclass(frozen=True)
+class Point:
+    """What accepting every score from ``value`` on gives."""
+
+    value: float
+    tp: int
+    fp: int
+
+
+def operating_points(scores: Iterable[float], labels: Iterable[bool]) -> list[Point]:
+    """Every observed score as a threshold, the highest first."""
+    at: dict[float, list[int]] = {}
+    for score, label in zip(scores, labels, strict=True):
+        at.setdefault(score, [0, 0])[0 if label else 1] += 1
+    points, tp, fp = [], 0, 0
+    for value in sorted(at, reverse=True):
+        tp, fp = tp + at[value][0], fp + at[value][1]
+        points.append(Point(value, tp, fp))
+    return points
+
+
+def best_point(points: Sequence[Point], budget: Decimal) -> Point | None:
+    """Most true positives among the points with FPR within budget, and then the largest threshold; None rejects all."""
+    negatives = points[-1].fp if points else 0
+    allowed = Fraction(budget) * negatives
+    best: Point | None = None
+    for point in points:
+        if point.fp <= allowed and point.tp > (best.tp if best else 0):
+            best = point
+    return best
+
+
+def tune_thresholds(
+    queries: Sequence[Query], tune: Sequence[Query], folds: Sequence[str], budget: Decimal
+) -> dict[str, Threshold]:
+    """The threshold of every fold."""
+    by_prob = all(query.prob is not None for query in (*queries, *tune))
+    return {fold: _chosen([query for query in tune if query.fold == fold], budget, by_prob) for fold in folds}
+
+
+def _chosen(tune: Sequence[Query], budget: Decimal, by_prob: bool) -> Threshold:
+    posts = as_numbers({query.post for query in tune})
+    positives = sum(query.label for query in tune)
+    lacking = (
+        "no TUNE queries"
+        if not tune
+        else "no TUNE queries with evidence"
+        if not positives
+        else "no TUNE queries without evidence"
+        if positives == len(tune)
+        else None
+    )
+    if lacking is not None:
+        return Threshold(None, f"{CANNOT}: {lacking}", 0.0, 0.0, posts)
+    found = best_point(operating_points([score_of(q, by_prob) for q in tune], [q.label for q in tune]), budget)
+    if found is None:
+        return Threshold(None, "reject_all", 0.0, 0.0, posts)
+    return Threshold(found.value, None, found.tp / positives, found.fp / (len(tune) - positives), posts)
+
+
+def decide(chosen: Mapping[str, Threshold], query: Query, *, by_prob: bool) -> bool | None:
+    """The yes or no of a query at its fold's threshold; None where the fold cannot be tuned."""
+    threshold = chosen[str(query.fold)]
+    if not threshold.usable:
+        return None
+    return threshold.value is not None and score_of(query, by_prob) >= threshold.value
+
+
+def score_of(query: Query, by_prob: bool) -> float:
+    """The score that TUNE and EVAL have in common."""
+    score = query.prob if by_prob else query.detection_score
+    if score is None:
+        raise ValueError("a query has no score")
+    return score
