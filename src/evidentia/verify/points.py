@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from evidentia.verify.expected import Entry, Expected
@@ -38,6 +39,12 @@ class Points:
     profile: Profile
     expected: Expected
     resamples: int = 0
+
+    @cached_property
+    def in_group(self) -> dict[tuple[str, str, str], str]:
+        """The names of entries with one grouping column, by measure, column and value."""
+        single = ((name, entry) for name, entry in self.expected.entries.items() if len(entry.group) == 1)
+        return {(entry.definition.short(self.profile.defaults), *entry.group[0]): name for name, entry in single}
 
     def found(self, entry: Entry) -> Found:
         """The number of an entry."""

@@ -1,0 +1,112 @@
+"""What the files of a result say of each other and of the run: settings, counts, gaps, thresholds, checks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evidentia.verify.folder import ResultFolder
+from evidentia.verify.points import Points, compare
+from evidentia.verify.study import Study
+from evidentia.verify.tally import Tally
+
+SUMMARY = "evidentia.summary/1"
+
+
+def check_settings(folder: ResultFolder, tally: Tally) -> None:
+    """Summary and manifest agree on how the result was made."""
+    tally.exact("summary.json: schema", folder.summary["schema"], SUMMARY)
+    for key in ("profile", "seed", "resamples"):
+        tally.exact(f"summary.json: {key}", folder.summary[key], folder.manifest[key])
+    for given in folder.manifest["inputs"]:
+        name = str(given["name"])
+        tally.exact(f"manifest.json: inputs: {given['role']}: name without a path", name, name.rpartition("/")[2])
+
+
+def check_dataset(folder: ResultFolder, study: Study, tally: Tally) -> None:
+    """The counts of the run, and that no row went missing between the input and the result."""
+    said = folder.summary["dataset"]
+    counted = {
+        "queries": len(study.queries),
+        "positives": sum(query.label for query in study.queries),
+        "posts": len({query.post for query in study.queries}),
+        "criteria": len(study.criteria),
+        "folds": len(study.folds) or None,
+    }
+    for key, number in counted.items():
+        tally.exact(f"summary.json: dataset: {key}", said[key], number)
+    rows = {str(given["role"]): given["rows"] for given in folder.manifest["inputs"]}
+    if "run" in rows and "qrels" not in rows:
+        read = rows["run"] + rows.get("tune", 0)
+        accounted = len(study.queries) + len(study.tune) + sum(said["left_out"].values())
+        tally.exact("summary.json: dataset: left_out (rows that were read less rows that are here)", read, accounted)
+    keys = {(query.post, query.criterion) for query in study.queries}
+    tally.exact("per_query.csv: different queries", len(keys), len(study.queries))
+
+
+def check_gaps(folder: ResultFolder, points: Points, tally: Tally) -> None:
+    """What was not computed is listed under the reason why it cannot be."""
+    gathered: dict[tuple[str, str], list[str]] = {}
+    for definition, reason in points.expected.gaps:
+        names = gathered.setdefault((definition.measure.family, reason), [])
+        names.append(definition.short(points.profile.defaults))
+    lacking = [{"family": family, "reason": reason, "measures": names} for (family, reason), names in gathered.items()]
+    compare("summary.json: not_computed", folder.summary["not_computed"], lacking, tally)
+
+
+def check_thresholds(folder: ResultFolder, points: Points, tally: Tally) -> None:
+    """Every threshold of the manifest is what its fold's TUNE queries give, chosen on the posts that it names."""
+    tuned = [e.definition for e in points.expected.entries.values() if e.definition.get("threshold") == "tuned"]
+    chosen = {
+        (cut, fold): {
+            "rule": "fpr_budget",
+            "target": cut,
+            "fold": fold,
+            "value": threshold.value,
+            "reason": threshold.reason,
+            "tune_tpr": threshold.tpr,
+            "tune_fpr": threshold.fpr,
+            "tuned_on_posts": list(threshold.posts),
+        }
+        for cut in dict.fromkeys(str(definition.cut) for definition in tuned)
+        for fold, threshold in points.study.thresholds(cut).items()
+    }
+    records = folder.manifest["thresholds"]
+    said = {(record["target"], record["fold"]): record for record in records}
+    tally.exact("manifest.json: thresholds", len(records), len(chosen))
+    tally.exact("manifest.json: thresholds: budgets and folds", sorted(said), sorted(chosen))
+    for key in said.keys() & chosen.keys():
+        compare(f"manifest.json: thresholds: {key[0]}, fold {key[1]}", said[key], chosen[key], tally)
+
+
+def check_findings(folder: ResultFolder, points: Points, tally: Tally) -> None:
+    """The checks that the evaluation made come out the same."""
+    found = {
+        "GATE001": _gate(points.study),
+        "SUM001": _sums(points),
+        "RANGE001": ("passed", f"{len(points.expected.entries):,} values checked"),
+    }
+    said = {check["code"]: (check["status"], check["message"]) for check in folder.summary["checks"]}
+    for code, outcome in found.items():
+        tally.exact(f"summary.json: checks: {code}", said.get(code), outcome)
+    if folder.summary["dataset"]["card"] is None:
+        outcome = ("not applicable", "no dataset card was given")
+        tally.exact("summary.json: checks: CARD001", said.get("CARD001"), outcome)
+
+
+def _gate(study: Study) -> tuple[str, str]:
+    if any(query.selected is None or query.state is None for query in study.queries):
+        return "not applicable", "the run has no states or no selections"
+    skipped = [query for query in study.queries if query.state == "NEG"]
+    wrong = sum(bool(query.selected) for query in skipped)
+    empty = sum(not query.selected for query in study.queries if query.state != "NEG")
+    aside = f"; {empty:,} queries that the gate lets through return nothing, which is legal"
+    if wrong:
+        return "failed", f"{wrong:,} queries in state NEG return sentences{aside}"
+    return "passed", f"{len(skipped):,} queries in state NEG looked at{aside}"
+
+
+def _sums(points: Points) -> tuple[str, str]:
+    needed = ("TP", "FP", "FN", "TN", "Sensitivity")
+    entries: dict[str, Any] = dict(points.expected.entries)
+    tables = sum(all(f"{name}(t={point})" in entries for name in needed) for point in ("0.5", "gate", "returned"))
+    return ("passed", f"{tables} tables checked") if tables else ("not applicable", "no confusion table was computed")

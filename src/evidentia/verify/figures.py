@@ -1,0 +1,87 @@
+"""The data behind the figures, read off all operating points; bands are recomputed elsewhere."""
+
+from __future__ import annotations
+
+from evidentia.verify.detection import points_of
+from evidentia.verify.points import Points
+from evidentia.verify.sheet import Cell, Sheet
+from evidentia.verify.study import Scope
+from evidentia.verify.tables import BINS
+from evidentia.verify.tuning import Point
+
+BANDS = ("low", "high")
+
+
+def all_figures(points: Points, level: float) -> list[Sheet]:
+    """Every figure that the run's scores allow."""
+    study, made = points.study, []
+    if all(query.score is not None for query in study.queries):
+        made += [_swept(points, "roc"), _swept(points, "pr")]
+    entry = points.expected.entries.get("ECE")
+    if entry is not None and points.found(entry).flaw is None:
+        made.append(_reliability(points.found(entry).details["bins"], level))
+    return made
+
+
+def _swept(points: Points, name: str) -> Sheet:
+    """A curve on its grid, over all queries and in every fold."""
+    study = points.study
+    grid = range(101) if name == "roc" else range(1, 101)
+    read = _rates if name == "roc" else _precisions
+    curve = read(_of(points, study.whole), grid)
+    folds = [read(_of(points, scope), grid) for scope in study.groups("fold")]
+    band = BANDS if points.resamples else ()
+    axes = ("fpr", "tpr") if name == "roc" else ("recall", "precision")
+    columns = (*axes, *band, *(f"fold {fold}" for fold in study.folds), *(() if name == "roc" else ("prevalence",)))
+    prevalence = sum(query.label for query in study.queries) / len(study.queries)
+    last = () if name == "roc" else (prevalence,)
+    rows = [
+        (percent / 100, curve[at], *(None for _ in band), *(fold[at] for fold in folds), *last)
+        for at, percent in enumerate(grid)
+    ]
+    return Sheet(f"figures/{name}", columns, tuple(rows))
+
+
+def _of(points: Points, scope: Scope) -> list[Point]:
+    return points_of(points.study, scope, "query")
+
+
+def _rates(at: list[Point], grid: range) -> list[float | None]:
+    """The best true positive rate with at most each false positive rate, in percent."""
+    positives, negatives = (at[-1].tp, at[-1].fp) if at else (0, 0)
+    if not positives or not negatives:
+        return [None] * len(grid)
+    return [max((p.tp for p in at if p.fp * 100 <= percent * negatives), default=0) / positives for percent in grid]
+
+
+def _precisions(at: list[Point], grid: range) -> list[float | None]:
+    """The precision at the highest threshold that reaches each recall, in percent."""
+    positives = at[-1].tp if at else 0
+    if not positives:
+        return [None] * len(grid)
+    first = [next(p for p in at if p.tp * 100 >= percent * positives) for percent in grid]
+    return [p.tp / (p.tp + p.fp) for p in first]
+
+
+def _reliability(bins: list[dict[str, float | None]], level: float) -> Sheet:
+    """The reliability table with exact binomial limits of every share."""
+    rows: list[tuple[Cell, ...]] = []
+    for one in bins:
+        n = int(one["n"] or 0)
+        positives = round((one["positive_share"] or 0.0) * n)
+        rows.append((*(one[key] for key in BINS), *(exact_limits(positives, n, level) if n else (None, None))))
+    return Sheet("figures/reliability", (*BINS, "share_low", "share_high"), tuple(rows))
+
+
+def exact_limits(successes: int, trials: int, level: float) -> tuple[float, float]:
+    """The Clopper-Pearson interval, from the quantiles of the beta distribution.
+
+    >>> [round(limit, 4) for limit in exact_limits(2, 10, 0.95)]
+    [0.0252, 0.5561]
+    """
+    from scipy.stats import beta
+
+    tail = (1 - level) / 2
+    low = 0.0 if successes == 0 else float(beta.ppf(tail, successes, trials - successes + 1))
+    high = 1.0 if successes == trials else float(beta.isf(tail, successes + 1, trials - successes))
+    return low, high

@@ -1,0 +1,166 @@
+"""Verify a result folder: every check in turn, counted, and none of them trusted to come through on broken files."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from evidentia.errors import EvidentiaError, InputError
+from evidentia.results.strict_json import dumps_by_line
+from evidentia.verify.agreement import check_dataset, check_findings, check_gaps, check_settings, check_thresholds
+from evidentia.verify.evidence import read_queries, read_tune
+from evidentia.verify.expected import expected
+from evidentia.verify.figures import BANDS, all_figures
+from evidentia.verify.files import check_hashes, check_inputs, check_listing
+from evidentia.verify.folder import ResultFolder
+from evidentia.verify.others import check_others
+from evidentia.verify.points import Points, check_measures
+from evidentia.verify.profiles import PROFILES
+from evidentia.verify.rows import check_own_values, check_rows
+from evidentia.verify.sheet import check_csv, check_latex
+from evidentia.verify.study import Study
+from evidentia.verify.tables import all_tables
+from evidentia.verify.tally import Mismatch, Tally
+
+SCHEMA = "evidentia.verification/1"
+EVALUATION = "evidentia.manifest/1"
+Progress = Callable[[int, int], None]
+BROKEN = (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError, EvidentiaError)
+
+
+@dataclass(frozen=True)
+class Check:
+    """One part of a verification: what was looked at, how often, and how often it did not match."""
+
+    name: str
+    comparisons: int
+    mismatches: int
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What a verification found, and of which result: the hash of its manifest says so."""
+
+    manifest_sha256: str
+    checks: tuple[Check, ...]
+    mismatches: tuple[Mismatch, ...]
+
+    @property
+    def comparisons(self) -> int:
+        """How many comparisons were made."""
+        return sum(check.comparisons for check in self.checks)
+
+    @property
+    def passed(self) -> bool:
+        """Whether something was compared, and nothing failed to match."""
+        return self.comparisons > 0 and not self.mismatches
+
+    def to_dict(self) -> dict[str, Any]:
+        """The content of ``verification.json``."""
+        return {
+            "schema": SCHEMA,
+            "manifest_sha256": self.manifest_sha256,
+            "comparisons": self.comparisons,
+            "mismatches": [asdict(mismatch) for mismatch in self.mismatches],
+            "checks": [asdict(check) for check in self.checks],
+        }
+
+    def save(self, folder: Path) -> None:
+        """Write ``verification.json`` beside the result, whole or not at all."""
+        text = dumps_by_line(self.to_dict(), ("mismatches", "checks"))
+        handle, name = tempfile.mkstemp(prefix=".verification.", dir=folder)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+            Path(name).chmod(0o644)
+            Path(name).replace(folder / "verification.json")
+        finally:
+            Path(name).unlink(missing_ok=True)
+
+
+class _Course:
+    """Runs one check after the other; a check that cannot be made on the files is a mismatch, not a pass."""
+
+    def __init__(self) -> None:
+        self.checks: list[Check] = []
+        self.mismatches: list[Mismatch] = []
+
+    @contextmanager
+    def check(self, name: str) -> Iterator[Tally]:
+        tally = Tally()
+        try:
+            yield tally
+        except BROKEN as error:
+            tally.comparisons += 1
+            tally.mismatches.append(Mismatch(name, f"cannot be read: {type(error).__name__}", None))
+        self.checks.append(Check(name, tally.comparisons, len(tally.mismatches)))
+        self.mismatches += tally.mismatches
+
+
+def verify_folder(path: Path, progress: Progress | None = None, *, inputs: Path | None = None) -> Verification:
+    """Recompute everything that a result folder reports, from its own files."""
+    folder = ResultFolder(path)
+    schema = folder.manifest.get("schema") if folder.has("manifest.json") else None
+    if schema != EVALUATION:
+        raise InputError(f"{path.resolve().name} is not a result folder of `evidentia evaluate`.")
+    course = _Course()
+    with course.check("files") as tally:
+        check_hashes(folder, tally)
+    if inputs is not None:
+        with course.check("inputs") as tally:
+            check_inputs(folder, inputs, tally)
+    _verify_evidence(folder, course, progress)
+    return Verification(folder.sha256("manifest.json"), tuple(course.checks), tuple(course.mismatches))
+
+
+def _verify_evidence(folder: ResultFolder, course: _Course, progress: Progress | None) -> None:
+    points: Points | None = None
+    with course.check("settings") as tally:
+        check_settings(folder, tally)
+    with course.check("rows") as tally:
+        points = _points(folder)
+        check_rows(folder, points.study.queries, tally)
+    if points is None:
+        return
+    with course.check("counts") as tally:
+        check_dataset(folder, points.study, tally)
+    with course.check("measures") as tally:
+        check_measures(folder.summary, points, tally, progress)
+    with course.check("other definitions") as tally:
+        check_others(folder.summary, points, tally)
+    with course.check("not computed") as tally:
+        check_gaps(folder, points, tally)
+    with course.check("thresholds") as tally:
+        check_thresholds(folder, points, tally)
+    with course.check("result checks") as tally:
+        check_findings(folder, points, tally)
+    with course.check("per query") as tally:
+        check_own_values(folder, points, tally)
+    _verify_sheets(folder, points, course)
+
+
+def _points(folder: ResultFolder) -> Points:
+    options, profile = folder.manifest["options"], PROFILES[folder.manifest["profile"]]
+    study = Study(read_queries(folder), read_tune(folder), tuple(options["by"]))
+    return Points(study, profile, expected(study, profile, options), folder.manifest["resamples"])
+
+
+def _verify_sheets(folder: ResultFolder, points: Points, course: _Course) -> None:
+    made: list[str] = []
+    with course.check("tables") as tally:
+        for sheet in all_tables(folder.summary, points):
+            made += [f"{sheet.path}.csv", f"{sheet.path}.tex"]
+            check_csv(folder, sheet, tally)
+            check_latex(folder, sheet, tally)
+    with course.check("figures") as tally:
+        for sheet in all_figures(points, folder.summary["interval"]["level"]):
+            made.append(f"{sheet.path}.csv")
+            bands = BANDS if sheet.path != "figures/reliability" else ()
+            check_csv(folder, sheet, tally, skip=bands)
+    with course.check("listing") as tally:
+        check_listing(folder, made, tally)

@@ -1,0 +1,124 @@
+"""A table as it must have been written, compared cell by cell with its CSV file and its LaTeX twin."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from evidentia.verify.folder import ResultFolder, unquoted
+from evidentia.verify.tally import Tally
+
+Cell = str | int | float | None
+ONLY_IN_CSV = frozenset({"meaning", "definition", "population", "warnings"})
+ESCAPES = {
+    **{letter: f"\\{letter}" for letter in "&%$#_{}"},
+    **{letter: f"{{{letter}}}" for letter in "[*"},
+    **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"},
+    **{"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}"},
+}
+NUDGE = 1e-11  # a value that rounds differently a nudge away may be written either way
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table: its path without the ending, its header, its rows."""
+
+    path: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+
+def check_csv(folder: ResultFolder, sheet: Sheet, tally: Tally, *, skip: Collection[str] = ()) -> None:
+    """Compare every header and every cell; columns to skip are verified elsewhere."""
+    where = f"{sheet.path}.csv"
+    written = read_cells(folder.path / where)
+    tally.exact(f"{where}: header", [unquoted(cell) for cell in written[0]], list(sheet.columns))
+    tally.exact(f"{where}: rows", len(written) - 1, len(sheet.rows))
+    for number, (said, row) in enumerate(zip(written[1:], sheet.rows, strict=False), 1):
+        tally.exact(f"{where}: row {number}: cells", len(said), len(row))
+        for column, text, cell in zip(sheet.columns, said, row, strict=False):
+            if column not in skip:
+                compare_text(f"{where}: row {number}: {column}", text, cell, tally)
+
+
+def read_cells(path: Path) -> list[list[str]]:
+    """The raw cells of a CSV file."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.reader(file, strict=True)) or [[]]
+
+
+def compare_text(where: str, text: str, cell: Cell, tally: Tally) -> None:
+    """Compare a written cell with what it must say; an empty one says that there is no value."""
+    if isinstance(cell, float) and text:
+        try:
+            tally.number(where, float(text), cell)
+        except ValueError:
+            tally.exact(where, text, repr(cell))
+    else:
+        tally.exact(where, unquoted(text), "" if cell is None else str(cell))
+
+
+def check_latex(folder: ResultFolder, sheet: Sheet, tally: Tally) -> None:
+    """Compare the LaTeX twin: its columns, its labels, its rounded values, and the warnings below it."""
+    where = f"{sheet.path}.tex"
+    lines = (folder.path / where).read_text(encoding="utf-8").split("\n")
+    kept = [at for at, column in enumerate(sheet.columns) if column not in ONLY_IN_CSV]
+    marks, notes = _marks(sheet, len(kept))
+    before = [
+        "% needs \\usepackage{booktabs}",
+        f"\\begin{{tabular}}{{l{'r' * (len(kept) - 1)}}}",
+        "\\toprule",
+        " & ".join(escaped(sheet.columns[at]) for at in kept) + r" \\",
+        "\\midrule",
+    ]
+    after = ["\\bottomrule", *notes, "\\end{tabular}", ""]
+    tally.exact(f"{where}: lines", len(lines), len(before) + len(sheet.rows) + len(after))
+    tally.exact(f"{where}: head", lines[: len(before)], before)
+    tally.exact(f"{where}: foot", lines[len(before) + len(sheet.rows) :], after)
+    for number, (line, row, mark) in enumerate(zip(lines[len(before) :], sheet.rows, marks, strict=False), 1):
+        _check_row(f"{where}: row {number}", line, [row[at] for at in kept], mark, tally)
+
+
+def _check_row(where: str, line: str, row: Sequence[Cell], mark: str, tally: Tally) -> None:
+    said = line.removesuffix(r" \\").split(" & ")
+    tally.exact(f"{where}: cells", len(said), len(row))
+    for at, (text, cell) in enumerate(zip(said, row, strict=False), 1):
+        ways = [way + (mark if at == 1 else "") for way in _ways(cell)]
+        tally.exact(f"{where}: cell {at}", text, text if text in ways else ways[0])
+
+
+def _ways(cell: Cell) -> list[str]:
+    """How a cell may be written; more than one way only where rounding hangs by a thread."""
+    if cell is None or isinstance(cell, str):
+        return ["--" if cell is None else escaped(cell)]
+    if isinstance(cell, int):
+        return [f"{cell:,}"]
+    return [_rounded(value) for value in (cell, cell - NUDGE, cell + NUDGE)]
+
+
+def _rounded(value: float) -> str:
+    return f"{value:,.0f}" if value == int(value) and abs(value) > 1 else f"{value:.4f}"
+
+
+def _marks(sheet: Sheet, width: int) -> tuple[list[str], list[str]]:
+    """The mark of every row with a warning, and the lines that explain the marks."""
+    if "warnings" not in sheet.columns:
+        return [""] * len(sheet.rows), []
+    said = [str(row[sheet.columns.index("warnings")]) for row in sheet.rows]
+    distinct = [words for words in dict.fromkeys(said) if words]
+    marks = {words: rf"\textsuperscript{{{number}}}" for number, words in enumerate(distinct, 1)}
+    start = rf"\multicolumn{{{width}}}{{p{{\linewidth}}}}"
+    notes = [f"{start}{{{marks[words]} {escaped(words)}}} \\\\" for words in distinct]
+    return [marks.get(words, "") for words in said], notes
+
+
+def escaped(text: str) -> str:
+    """Text as LaTeX shows it.
+
+    >>> escaped("A_1 & 5%")
+    'A\\\\_1 \\\\& 5\\\\%'
+    """
+    return "".join(ESCAPES.get(letter, letter) for letter in re.sub(r"[\x00-\x1f\x7f]", " ", text))

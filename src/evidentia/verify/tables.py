@@ -1,0 +1,128 @@
+"""The tables and figures of a result, made anew from recomputed numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evidentia.verify.others import Other, other_definitions
+from evidentia.verify.points import Points
+from evidentia.verify.populations import population
+from evidentia.verify.profiles import RATES
+from evidentia.verify.sheet import Cell, Sheet
+from evidentia.verify.words import meaning_of
+
+BY_CRITERION = (
+    *("Queries", "Positives", "PositiveRate", "AUROC", "AUPRC", "Sensitivity(t=gate)", "Precision(t=gate)"),
+    *("Recall@10", "nDCG@10", "MRR", "MRR@10", "EvidenceRecall"),
+)
+BY_STATE = ("Queries", "Positives", "PositiveRate", "SelectedK", "EvidenceRecall", "EvidencePrecision")
+BY_EVIDENCE = ("SelectedK", "NegRate", "PosRate")
+STANDARD = {
+    "criterion": ("criteria", BY_CRITERION),
+    "state": ("states", BY_STATE),
+    "has_evidence": ("evidence", BY_EVIDENCE),
+}
+CELLS = ("TP", "FP", "FN", "TN")
+BINS = ("low", "high", "n", "mean_prob", "positive_share")
+
+
+def all_tables(summary: Mapping[str, Any], points: Points) -> list[Sheet]:
+    """Every table that has a row."""
+    columns = dict.fromkeys(entry.group[0][0] for entry in points.expected.entries.values() if len(entry.group) == 1)
+    slices = [column for column in columns if column not in {"fold", *STANDARD}]
+    groups = {**STANDARD, **{column: (f"slice_{i}", BY_CRITERION) for i, column in enumerate(slices, 1)}}
+    made = [
+        _measures(summary, points),
+        _folds(points),
+        *(_by_group(points, column, *about) for column, about in groups.items()),
+        _confusion(points),
+        _reliability(points),
+        _others(summary, points),
+    ]
+    return [sheet for sheet in made if sheet.rows]
+
+
+def _measures(summary: Mapping[str, Any], points: Points) -> Sheet:
+    """Every number over the whole run; its interval and the words about it are verified in the summary."""
+    rows: list[tuple[Cell, ...]] = []
+    for name, entry in points.expected.entries.items():
+        if entry.group:
+            continue
+        said, found, folds = summary["measures"].get(name, {}), points.found(entry), points.folds(entry)
+        low, high = said.get("ci") or (None, None)
+        over = (None, None, None) if folds is None else (folds.mean, folds.std, folds.used)
+        words = (population(entry.definition).words, found.n, found.clusters, found.flaw)
+        told = "; ".join(said.get("warnings", ()))
+        rows.append(
+            (name, found.value, low, high, *over, *words, told, entry.definition.expanded, meaning_of(entry.definition))
+        )
+    columns = (
+        *("measure", "value", "ci_low", "ci_high", "fold_mean", "fold_std", "folds_used", "population", "n"),
+        *("n_clusters", "degenerate", "warnings", "definition", "meaning"),
+    )
+    return Sheet("tables/measures", columns, tuple(rows))
+
+
+def _labels(points: Points, column: str) -> tuple[str, ...]:
+    """The groups of a column that some number is reported for, in the order of the summary."""
+    single = (entry.group[0] for entry in points.expected.entries.values() if len(entry.group) == 1)
+    return tuple(dict.fromkeys(value for name, value in single if name == column))
+
+
+def _cell(points: Points, measure: str, column: str, label: str) -> float | None:
+    """The value of a measure in a group, None where it is only a convention or not reported."""
+    found = points.in_group.get((measure, column, label))
+    return None if found is None else points.sound(found)
+
+
+def _folds(points: Points) -> Sheet:
+    folds = _labels(points, "fold")
+    rows: list[tuple[Cell, ...]] = []
+    for name, entry in points.expected.entries.items():
+        over = points.folds(entry)
+        if over is not None and folds:
+            values = [_cell(points, name, "fold", fold) for fold in folds]
+            rows.append((name, *values, over.mean, over.std, over.used))
+    columns = ("measure", *(f"fold {fold}" for fold in folds), "mean", "std", "folds_used")
+    return Sheet("tables/folds", columns, tuple(rows))
+
+
+def _by_group(points: Points, column: str, name: str, measures: Sequence[str]) -> Sheet:
+    labels = _labels(points, column)
+    there = [m for m in measures if any((m, column, label) in points.in_group for label in labels)]
+    rows: list[tuple[Cell, ...]] = [(label, *(_cell(points, m, column, label) for m in there)) for label in labels]
+    if rows:
+        rows.append(("all", *(points.sound(measure) for measure in there)))
+    return Sheet(f"tables/{name}", (column, *there), tuple(rows))
+
+
+def _confusion(points: Points) -> Sheet:
+    names = (*CELLS, *RATES)
+    rows: list[tuple[Cell, ...]] = [
+        (f"t={point}", *(points.sound(f"{name}(t={point})") for name in names))
+        for point in ("0.5", "gate", "returned")
+        if f"TP(t={point})" in points.expected.entries
+    ]
+    return Sheet("tables/confusion", ("operating point", *names), tuple(rows))
+
+
+def _reliability(points: Points) -> Sheet:
+    entry = points.expected.entries.get("ECE")
+    bins = [] if entry is None else points.found(entry).details["bins"]
+    return Sheet("tables/reliability", BINS, tuple(tuple(one[key] for key in BINS) for one in bins))
+
+
+def _others(summary: Mapping[str, Any], points: Points) -> Sheet:
+    """The rows that the summary lists, with recomputed values."""
+    known = {(other.name, other.definition.expanded): other for other in other_definitions(points)}
+    listed = [known.get((one["name"], one["definition"])) for one in summary["other_definitions"]]
+    rows = tuple(_other_row(points, other) for other in listed if other is not None)
+    return Sheet(
+        "tables/other_definitions", ("name", "value here", "other value", "profiles", "other definition"), rows
+    )
+
+
+def _other_row(points: Points, other: Other) -> tuple[Cell, ...]:
+    here = points.value(other.name)
+    return (other.name, here, other.outcome.value, ", ".join(other.profiles), other.definition.expanded)
