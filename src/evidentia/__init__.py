@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from evidentia.errors import EvidentiaError, InputError, OutputError, UnknownNameError
     from evidentia.results import Estimate, Evaluation
     from evidentia.tables import Items, Run, load_card, read_items, read_run, read_trec, validate_run
+    from evidentia.verify.run import Verification, verify_result
     from evidentia.workflow import compare, evaluate
 
 __version__ = "0.1.0"
@@ -32,6 +33,8 @@ _HOME = {
     "read_run": "tables",
     "read_trec": "tables",
     "validate_run": "tables",
+    "Verification": "verify.run",
+    "verify_result": "verify.run",
     "compare": "workflow",
     "evaluate": "workflow",
 }
@@ -44,6 +47,7 @@ __all__ = [
     "OutputError",
     "Run",
     "UnknownNameError",
+    "Verification",
     "arrays",
     "compare",
     "evaluate",
@@ -54,6 +58,7 @@ __all__ = [
     "resolve_name",
     "selective",
     "validate_run",
+    "verify_result",
 ]
 
 

@@ -12,20 +12,7 @@ from typing import Annotated
 import typer
 
 import evidentia
-from evidentia.cli import (
-    compare,
-    demo,
-    evaluate,
-    explain,
-    gate,
-    leakage,
-    measures,
-    power,
-    selective,
-    synth,
-    tune,
-    validate,
-)
+from evidentia.cli import compare, demo, evaluate, explain, gate, leakage, measures, power, selective, synth, tune, validate, verify
 from evidentia.errors import EvidentiaError
 
 INTERNAL = 70  # neither a failed check (1) nor bad input (2)
@@ -40,7 +27,7 @@ app = typer.Typer(
 )
 COMMANDS = (
     *(evaluate.evaluate, selective.selective, compare.compare, validate.validate, measures.measures, explain.explain),
-    *(gate.gate, leakage.leakage, tune.tune, power.power, synth.synth, demo.demo),
+    *(verify.verify, gate.gate, leakage.leakage, tune.tune, power.power, synth.synth, demo.demo),
 )
 for command in COMMANDS:
     app.command()(command)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from evidentia.verify.detection import points_of
 from evidentia.verify.points import Points
 from evidentia.verify.sheet import Cell, Sheet
@@ -74,14 +76,22 @@ def _reliability(bins: list[dict[str, float | None]], level: float) -> Sheet:
 
 
 def exact_limits(successes: int, trials: int, level: float) -> tuple[float, float]:
-    """The Clopper-Pearson interval, from the quantiles of the beta distribution.
+    """The Clopper-Pearson interval: the rates at which as many successes, or as few, have the probability of one tail.
 
     >>> [round(limit, 4) for limit in exact_limits(2, 10, 0.95)]
     [0.0252, 0.5561]
     """
-    from scipy.stats import beta
+    from scipy.special import bdtr, bdtrc
 
     tail = (1 - level) / 2
-    low = 0.0 if successes == 0 else float(beta.ppf(tail, successes, trials - successes + 1))
-    high = 1.0 if successes == trials else float(beta.isf(tail, successes + 1, trials - successes))
+    low = 0.0 if successes == 0 else _where(lambda p: bdtrc(successes - 1, trials, p) > tail)
+    high = 1.0 if successes == trials else _where(lambda p: bdtr(successes, trials, p) < tail)
     return low, high
+
+
+def _where(holds: Callable[[float], bool]) -> float:
+    """The rate from which on a condition holds, by halving."""
+    low, high = 0.0, 1.0
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high

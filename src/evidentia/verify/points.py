@@ -128,8 +128,9 @@ def compare(where: str, said: object, computed: object, tally: Tally) -> None:
         tally.exact(f"{where}: keys", list(said), list(computed))
         for key in said.keys() & computed.keys():
             compare(f"{where}: {key}", said[key], computed[key], tally)
-    elif isinstance(said, list) and isinstance(computed, list) and len(said) == len(computed):
-        for at, (one, other) in enumerate(zip(said, computed, strict=True)):
+    elif isinstance(said, list) and isinstance(computed, list):
+        tally.exact(f"{where}: length", len(said), len(computed))
+        for at, (one, other) in enumerate(zip(said, computed, strict=False)):
             compare(f"{where}[{at}]", one, other, tally)
     elif isinstance(computed, float):
         tally.number(where, said, computed)

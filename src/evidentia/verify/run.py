@@ -7,6 +7,8 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,7 @@ from evidentia.verify.tally import Mismatch, Tally
 
 SCHEMA = "evidentia.verification/1"
 EVALUATION = "evidentia.manifest/1"
+SELECTIVE = "evidentia.selective-manifest/1"
 Progress = Callable[[int, int], None]
 BROKEN = (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError, EvidentiaError)
 
@@ -70,13 +73,16 @@ class Verification:
             "checks": [asdict(check) for check in self.checks],
         }
 
+    def to_json(self) -> str:
+        """The text of ``verification.json``: strict JSON, a line for every mismatch and check."""
+        return dumps_by_line(self.to_dict(), ("mismatches", "checks"))
+
     def save(self, folder: Path) -> None:
         """Write ``verification.json`` beside the result, whole or not at all."""
-        text = dumps_by_line(self.to_dict(), ("mismatches", "checks"))
         handle, name = tempfile.mkstemp(prefix=".verification.", dir=folder)
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
+                file.write(self.to_json())
             Path(name).chmod(0o644)
             Path(name).replace(folder / "verification.json")
         finally:
@@ -102,20 +108,39 @@ class _Course:
         self.mismatches += tally.mismatches
 
 
+def verify_result(path: str | Path, *, inputs: str | Path | None = None) -> Verification:
+    """Recompute everything that a result folder reports, and write what was found into it as ``verification.json``."""
+    found = verify_folder(Path(path), inputs=None if inputs is None else Path(inputs))
+    found.save(Path(path))
+    return found
+
+
 def verify_folder(path: Path, progress: Progress | None = None, *, inputs: Path | None = None) -> Verification:
-    """Recompute everything that a result folder reports, from its own files."""
+    """Recompute everything that a result folder reports, from its own files; nothing is written."""
     folder = ResultFolder(path)
     schema = folder.manifest.get("schema") if folder.has("manifest.json") else None
-    if schema != EVALUATION:
-        raise InputError(f"{path.resolve().name} is not a result folder of `evidentia evaluate`.")
+    if schema not in {EVALUATION, SELECTIVE}:
+        raise InputError(f"{path.resolve().name} is not a result folder of `evidentia evaluate` or `selective`.")
     course = _Course()
     with course.check("files") as tally:
         check_hashes(folder, tally)
     if inputs is not None:
         with course.check("inputs") as tally:
             check_inputs(folder, inputs, tally)
-    _verify_evidence(folder, course, progress)
+    if schema == SELECTIVE:
+        with course.check("selective") as tally:
+            _part("selective", "check_selective")(folder, tally, progress)
+    else:
+        _verify_evidence(folder, course, progress)
     return Verification(folder.sha256("manifest.json"), tuple(course.checks), tuple(course.mismatches))
+
+
+def _part(module: str, function: str) -> Callable[..., None]:
+    """A part that is written apart; where it is missing, its check compares nothing and says so by a count of zero."""
+    if find_spec(f"evidentia.verify.{module}") is None:
+        return lambda *given: None
+    found: Callable[..., None] = getattr(import_module(f"evidentia.verify.{module}"), function)
+    return found
 
 
 def _verify_evidence(folder: ResultFolder, course: _Course, progress: Progress | None) -> None:
@@ -142,6 +167,9 @@ def _verify_evidence(folder: ResultFolder, course: _Course, progress: Progress |
     with course.check("per query") as tally:
         check_own_values(folder, points, tally)
     _verify_sheets(folder, points, course)
+    if points.resamples:
+        with course.check("intervals") as tally:
+            _part("intervals", "check_intervals")(folder, points.study.queries, tally, progress)
 
 
 def _points(folder: ResultFolder) -> Points:

@@ -1,0 +1,60 @@
+"""`evidentia verify`: recompute a result from its own files with code that shares nothing with the evaluation."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from evidentia.cli.progress import progress_bar
+from evidentia.errors import counted
+
+if TYPE_CHECKING:
+    from evidentia.verify.run import Verification
+
+SHOWN = 20  # mismatches on the screen; all of them are in verification.json
+
+
+def verify(
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder of a result.")],
+    inputs: Annotated[
+        Path | None,
+        typer.Option("--inputs", metavar="DIR", help="Also compare the input files in DIR with their hashes."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print only the verification, as JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+) -> None:
+    """Recompute every number, table and figure of a result, and say how many comparisons were made.
+
+    Writes verification.json into OUT. Exit codes: 0 everything matches, 1 a mismatch or nothing compared, 2 not a result.
+    """
+    from evidentia.verify.run import verify_folder
+
+    start = time.perf_counter()
+    with progress_bar("verifying", quiet=quiet or as_json) as progress:
+        found = verify_folder(out, progress, inputs=inputs)
+    found.save(out)
+    if as_json:
+        sys.stdout.write(found.to_json())
+    elif not quiet:
+        show(found, time.perf_counter() - start)
+    if not found.passed:
+        raise typer.Exit(1)
+
+
+def show(found: Verification, seconds: float) -> None:
+    """Print what was compared, what does not match, and how long it took."""
+    width = max(len(check.name) for check in found.checks)
+    for check in found.checks:
+        wrong = f"  {counted(check.mismatches, 'mismatch', 'mismatches')}" if check.mismatches else ""
+        print(f"{check.name:<{width}} {check.comparisons:>12,}{wrong}")
+    for mismatch in found.mismatches[:SHOWN]:
+        print(f"{mismatch.where}\n  reported   {mismatch.reported}\n  recomputed {mismatch.recomputed}")
+    if len(found.mismatches) > SHOWN:
+        print(f"and {len(found.mismatches) - SHOWN:,} more in verification.json")
+    verdict = "Everything matches." if found.passed else "This result does not verify."
+    wrong = counted(len(found.mismatches), "mismatch", "mismatches")
+    print(f"{counted(found.comparisons, 'comparison')}, {wrong}, {seconds:.1f} s. {verdict}")
