@@ -72,5 +72,6 @@ def unquoted(cell: str) -> str:
     >>> unquoted("'=1+1"), unquoted("'tis")
     ('=1+1', "'tis")
     """
-    rest = cell.lstrip("'")
-    return cell[1:] if cell.startswith("'") and rest[:1] in {"=", "+", "-", "@", "\t", "\r"} and rest else cell
+    if not cell.startswith("'"):
+        return cell
+    return cell[1:] if cell.lstrip("'").startswith(("=", "+", "-", "@", "\t", "\r")) else cell

@@ -97,7 +97,7 @@ def _over_criteria(study: Study, definition: Definition, scope: Scope) -> tuple[
             continue
         defined += 1
         weighted = definition.get("avg") == "label_weighted"
-        weight = sum(study.queries[row].label for row in part.rows) if weighted else 1
+        weight = study.positives(part) if weighted else 1
         tops.append(outcome.value * weight)
         weights.append(weight)
     found = share(math.fsum(tops), sum(weights), NO_CRITERION)

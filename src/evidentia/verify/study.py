@@ -85,6 +85,9 @@ class Study:
             return self.criteria if column == "criterion" else self.folds
         if column == "has_evidence":
             return ("0", "1")
+        return self.once(("labels", column), lambda: self._other_labels(column))
+
+    def _other_labels(self, column: str) -> tuple[str, ...]:
         found = {label for query in self.queries if (label := self.label_of(query, column)) is not None}
         if column == "state":
             return STATES if found else ()
@@ -108,6 +111,10 @@ class Study:
             parts.setdefault(self.label_of(self.queries[row], column), []).append(row)
         return parts
 
+    def positives(self, scope: Scope) -> int:
+        """How many queries of a group have evidence."""
+        return scope.once("positives", lambda: sum(self.queries[row].label for row in scope.rows))
+
     def by_post(self, scope: Scope) -> list[list[int]]:
         """The rows of every post of a group."""
 
@@ -119,18 +126,21 @@ class Study:
 
         return scope.once("posts", split)
 
+    @cached_property
+    def tuned_by_prob(self) -> bool:
+        """Whether TUNE and EVAL both have probabilities; else thresholds are about the detection score."""
+        return all(query.prob is not None for query in (*self.queries, *self.tune))
+
     def thresholds(self, cut: str) -> dict[str, Threshold]:
         """The threshold of every fold for a budget, chosen on its TUNE queries."""
-        return self.once(
-            ("thresholds", cut), lambda: tune_thresholds(self.queries, self.tune, self.folds, level_of(cut))
-        )
+        budget, by_prob = level_of(cut), self.tuned_by_prob
+        return self.once(("thresholds", cut), lambda: tune_thresholds(self.tune, self.folds, budget, by_prob=by_prob))
 
     def decisions(self, definition: Definition) -> Decisions:
         """The yes or no of every query at the definition's operating point; None where there is none."""
         point, cut = definition.get("t"), definition.cut
         if point is None and cut is not None:
-            chosen = self.thresholds(cut)
-            by_prob = all(query.prob is not None for query in (*self.queries, *self.tune))
+            chosen, by_prob = self.thresholds(cut), self.tuned_by_prob
             return self.once(("tuned", cut), lambda: [decide(chosen, query, by_prob=by_prob) for query in self.queries])
         return self.once(("at", point), lambda: [_at(query, str(point)) for query in self.queries])
 

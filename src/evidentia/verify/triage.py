@@ -17,7 +17,7 @@ STATE_OF = {"NegRate": "NEG", "UncertainRate": "UNCERTAIN", "PosRate": "POS", "A
 
 def counts(study: Study, definition: Definition, scope: Scope) -> Outcome:
     """How many queries, how many with evidence, and their share."""
-    positives = sum(study.queries[row].label for row in scope.rows)
+    positives = study.positives(scope)
     if definition.base == "PositiveRate":
         return share(positives, len(scope.rows), EMPTY)
     return Outcome(float(positives if definition.base == "Positives" else len(scope.rows)))

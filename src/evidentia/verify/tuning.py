@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from typing import NamedTuple
 
 from evidentia.verify.evidence import Query
 from evidentia.verify.order import as_numbers
@@ -29,8 +31,7 @@ class Threshold:
         return self.reason is None or not self.reason.startswith(CANNOT)
 
 
-@dataclass(frozen=True)
-class Point:
+class Point(NamedTuple):
     """What accepting every score from ``value`` on gives."""
 
     value: float
@@ -38,15 +39,18 @@ class Point:
     fp: int
 
 
-def operating_points(scores: Iterable[float], labels: Iterable[bool]) -> list[Point]:
-    """Every observed score as a threshold, the highest first."""
-    at: dict[float, list[int]] = {}
-    for score, label in zip(scores, labels, strict=True):
-        at.setdefault(score, [0, 0])[0 if label else 1] += 1
-    points, tp, fp = [], 0, 0
-    for value in sorted(at, reverse=True):
-        tp, fp = tp + at[value][0], fp + at[value][1]
-        points.append(Point(value, tp, fp))
+def operating_points(scores: Sequence[float], labels: Sequence[bool]) -> list[Point]:
+    """Every observed score as a threshold, the highest first.
+
+    >>> operating_points([0.9, 0.5, 0.5], [True, True, False])
+    [Point(value=0.9, tp=1, fp=0), Point(value=0.5, tp=2, fp=1)]
+    """
+    positives = Counter(score for score, label in zip(scores, labels, strict=True) if label)
+    everything = Counter(scores)
+    points, tp, passed = [], 0, 0
+    for value in sorted(everything, reverse=True):
+        tp, passed = tp + positives[value], passed + everything[value]
+        points.append(Point(value, tp, passed - tp))
     return points
 
 
@@ -62,10 +66,9 @@ def best_point(points: Sequence[Point], budget: Decimal) -> Point | None:
 
 
 def tune_thresholds(
-    queries: Sequence[Query], tune: Sequence[Query], folds: Sequence[str], budget: Decimal
+    tune: Sequence[Query], folds: Sequence[str], budget: Decimal, *, by_prob: bool
 ) -> dict[str, Threshold]:
     """The threshold of every fold."""
-    by_prob = all(query.prob is not None for query in (*queries, *tune))
     return {fold: _chosen([query for query in tune if query.fold == fold], budget, by_prob) for fold in folds}
 
 

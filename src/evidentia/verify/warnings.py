@@ -50,7 +50,7 @@ def _untuned_folds(study: Study, entry: Entry) -> list[str]:
 
 
 def _small(study: Study, entry: Entry, found: Found) -> list[str]:
-    positives = sum(study.queries[row].label for row in study.scope(entry.group).rows)
+    positives = study.positives(study.scope(entry.group))
     said = []
     if found.clusters < FEW_POSTS:
         posts = "1 post" if found.clusters == 1 else f"{found.clusters} posts"
