@@ -1,0 +1,173 @@
+"""The reference functions against hand-worked examples, a double loop, and the registry's own names and words."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evidentia.measures import PROFILES as REGISTERED
+from evidentia.measures import resolve
+from evidentia.verify.catalogue import define
+from evidentia.verify.detection import Cells, count_pairs, from_cells
+from evidentia.verify.evidence import Query
+from evidentia.verify.names import parse, suffix
+from evidentia.verify.populations import needs, population
+from evidentia.verify.profiles import PROFILES
+from evidentia.verify.ranking import value_of
+from evidentia.verify.recompute import recompute
+from evidentia.verify.study import Study
+from evidentia.verify.words import label_of, meaning_of
+
+few_scores = st.lists(st.tuples(st.sampled_from([0.0, 0.1, 0.5, 0.9, 1.0]), st.booleans()), max_size=25)
+
+
+def number(queries: list[Query], name: str, tune: list[Query] | None = None) -> float:
+    study = Study(queries, tune or [])
+    return recompute(study, define(name), study.whole).value
+
+
+def of_probs(*pairs: tuple[float, bool]) -> list[Query]:
+    return [Query(f"p{i}", "A", label, fold="0", prob=prob) for i, (prob, label) in enumerate(pairs)]
+
+
+@given(few_scores)
+def test_pairs_are_counted_as_in_a_double_loop(pairs: list[tuple[float, bool]]) -> None:
+    halves = sum(2 if high > low else high == low for high, yes in pairs if yes for low, no in pairs if not no)
+    scores, labels = [score for score, _ in pairs], [label for _, label in pairs]
+    assert count_pairs(scores, labels) == (halves, sum(labels) * (len(labels) - sum(labels)))
+
+
+@given(
+    few_scores.filter(lambda pairs: len({label for _, label in pairs}) == 2),
+    st.sampled_from(["1%", "20%", "50%", "100%"]),
+)
+def test_the_best_rate_within_a_budget_tries_every_threshold(pairs: list[tuple[float, bool]], budget: str) -> None:
+    negatives = [score for score, label in pairs if not label]
+    positives = [score for score, label in pairs if label]
+    allowed = float(budget[:-1]) / 100
+    rates = [
+        sum(score >= t for score in positives) / len(positives)
+        for t in [score for score, _ in pairs] + [math.inf]
+        if sum(score >= t for score in negatives) / len(negatives) <= allowed
+    ]
+    assert number(of_probs(*pairs), f"TPR(same)@FPR={budget}") == max(rates)
+
+
+def test_detection_of_the_audit_document() -> None:
+    queries = of_probs((0.9, True), (0.7, True), (0.4, False), (0.2, False), (0.8, True))
+    assert number(queries, "AUROC") == number(queries, "AUPRC") == 1.0
+
+
+def test_average_precision_gives_tied_scores_one_precision() -> None:
+    queries = of_probs((0.9, False), (0.5, True), (0.5, False), (0.1, True))
+    assert number(queries, "AUPRC") == pytest.approx((1 / 3 + 2 / 4) / 2)
+
+
+def test_the_last_bin_holds_certainty() -> None:
+    queries = of_probs((1.0, False), (0.95, True), (0.3, False))
+    assert number(queries, "ECE") == pytest.approx((2 / 3) * abs(1.95 / 2 - 0.5) + (1 / 3) * 0.3)
+    bins = recompute(Study(queries), define("ECE"), Study(queries).whole).details["bins"]
+    assert [b["n"] for b in bins] == [0, 0, 0, 1, 0, 0, 0, 0, 0, 2]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("Recall@3", 1 / 3),
+        ("Precision@3", 1 / 3),
+        ("Precision(depth=k_eff)@10", 2 / 5),
+        ("Precision@ALL", 2 / 5),
+        ("HitRate@1", 0.0),
+        ("MRR", 1 / 2),
+        ("MRR@1", 0.0),
+        ("MAP(norm=gold)@3", (1 / 2) / 3),
+        ("MAP(norm=found)@5", (1 / 2 + 2 / 5) / 2),
+        ("MAP(norm=min)@2", (1 / 2) / 2),
+        ("MAP(norm=min_eff)@10", (1 / 2 + 2 / 5) / 3),
+        ("nDCG@3", (1 / math.log2(3)) / (1 + 1 / math.log2(3) + 1 / 2)),
+    ],
+)
+def test_ranking_by_hand(name: str, value: float) -> None:
+    query = Query("p", "A", True, gold=("b", "e", "x"), ranked=("a", "b", "c", "d", "e"))
+    assert value_of(query, define(name)) == pytest.approx(value)
+
+
+def test_one_hit_of_three_on_top_is_not_perfect() -> None:
+    query = Query("p", "A", True, gold=("a", "x", "y"), ranked=("a", "b", "c"))
+    assert value_of(query, define("nDCG@3")) == pytest.approx(0.469, abs=5e-4)
+
+
+@pytest.mark.parametrize(
+    ("base", "value"),
+    [
+        ("MCC", (6 * 3 - 1 * 2) / math.sqrt(7 * 8 * 4 * 5)),
+        ("F1", 12 / 15),
+        ("BalancedAccuracy", (6 / 8 + 3 / 4) / 2),
+        ("NPV", 3 / 5),
+    ],
+)
+def test_confusion_by_hand(base: str, value: float) -> None:
+    assert from_cells(base, Cells(tp=6, fp=1, fn=2, tn=3)).value == pytest.approx(value)
+
+
+def test_the_fits_solve_their_equations() -> None:
+    pairs = [
+        (0.1, False),
+        (0.2, False),
+        (0.3, True),
+        (0.4, False),
+        (0.6, True),
+        (0.7, False),
+        (0.9, True),
+        (0.95, True),
+    ]
+    queries = of_probs(*pairs)
+    shift, slope = number(queries, "CalibrationIntercept"), number(queries, "CalibrationSlope")
+    odds = [math.log(p / (1 - p)) for p, _ in pairs]
+    assert math.fsum(
+        y - 1 / (1 + math.exp(-(x + shift))) for x, (_, y) in zip(odds, pairs, strict=True)
+    ) == pytest.approx(0)
+    low, high = -30.0, 30.0
+    for _ in range(200):  # the intercept that belongs to the slope, by halving
+        a = (low + high) / 2
+        rest = math.fsum(y - 1 / (1 + math.exp(-(a + slope * x))) for x, (_, y) in zip(odds, pairs, strict=True))
+        low, high = (a, high) if rest > 0 else (low, a)
+    along = math.fsum(x * (y - 1 / (1 + math.exp(-(a + slope * x)))) for x, (_, y) in zip(odds, pairs, strict=True))
+    assert along == pytest.approx(0, abs=1e-9)
+
+
+def test_a_threshold_comes_from_the_folds_own_tune_queries() -> None:
+    queries = [*of_probs((0.6, True), (0.5, False)), Query("q", "A", True, fold="1", prob=0.9)]
+    tune = [Query("t1", "A", True, fold="0", prob=0.55), Query("t2", "A", False, fold="0", prob=0.4)]
+    assert number(queries, "TPR(tuned)@FPR=5%", tune) == 1.0
+    study = Study(queries, tune)
+    assert recompute(study, define("TPR(tuned)@FPR=5%"), study.whole).n == 1
+    assert study.thresholds("FPR=5%")["1"].reason == "cannot be tuned: no TUNE queries"
+
+
+@pytest.mark.parametrize("profile", REGISTERED)
+def test_definitions_are_called_and_described_as_in_the_registry(profile: str) -> None:
+    ours, theirs = PROFILES[profile], REGISTERED[profile]
+    found = [d.expanded for d in ours.definitions(None, dual=True)]
+    assert found == list(dict.fromkeys(resolve(name, theirs).definition.expanded for name in theirs.names(dual=True)))
+    for name in (*theirs.names(dual=True), "ECE(bins=15)", "F1(t=gate,avg=criterion)", "NetBenefit@t=1"):
+        registered = resolve(name, theirs).definition
+        mine = define(name, ours.defaults)
+        measure, args = registered.measure, registered.args
+        assert (mine.expanded, mine.short(ours.defaults)) == (registered.expanded, registered.name(theirs))
+        assert (label_of(mine), meaning_of(mine)) == (measure.label, measure.meaning)
+        assert (mine.measure.direction, mine.measure.family) == (measure.direction, measure.family)
+        assert (population(mine).words, population(mine).others) == (
+            registered.population.words,
+            registered.population.left_out,
+        )
+        assert set(mine.measure.groups) == set(measure.groups)
+        assert needs(mine) == measure.requires(args)
+
+
+@given(st.lists(st.tuples(st.text(min_size=1, max_size=6), st.text(max_size=6)), max_size=3))
+def test_groups_are_read_back(group: list[tuple[str, str]]) -> None:
+    assert parse("AUROC" + suffix(tuple(group))).group == tuple(group)
