@@ -99,13 +99,20 @@ def intercept(study: Study, definition: Definition, scope: Scope) -> Outcome:
 
 def _slack(odds: list[tuple[float, bool]], shift: float) -> tuple[float, float]:
     """Observed less expected positives at a shift, every term with all its digits, and how fast it falls."""
-    terms, curves = [], []
+    terms: list[float] = []
+    curves = []
     for odd, label in odds:
-        yes = 1 / (1 + math.exp(min(-(odd + shift), 700.0)))
-        no = 1 / (1 + math.exp(min(odd + shift, 700.0)))
-        terms.append(no if label else -yes)
-        curves.append(yes * no)
+        rest, curve = _residual(odd + shift, label)
+        terms += rest
+        curves.append(curve)
     return math.fsum(terms), math.fsum(curves)
+
+
+def _residual(odd: float, label: bool) -> tuple[tuple[float, float], float]:
+    """Label less probability as a whole number and a small rest, which keeps its digits, and the curvature."""
+    small = 1 / (1 + math.exp(min(abs(odd), 700.0)))  # the smaller of the probability and its opposite
+    expected = 1 if odd > 0 else 0
+    return (float(label - expected), small if expected else -small), small * (1 - small)
 
 
 def slope(study: Study, definition: Definition, scope: Scope) -> Outcome:
@@ -128,12 +135,13 @@ def _slope(odds: list[tuple[float, bool]]) -> float:
     a = b = 0.0
     reached = _likelihood(points, a, b)
     for _ in range(200):
-        step = _newton_step(points, a, b)
-        size = 1.0
-        while (now := _likelihood(points, a + size * step[0], b + size * step[1])) < reached and size > 1e-6:
+        step, size = _newton_step(points, a, b), 1.0
+        long = max(map(abs, step)) > 1e-6 * max(1.0, abs(a), abs(b))  # near the top the likelihood is flat
+        while long and _likelihood(points, a + size * step[0], b + size * step[1]) < reached and size > 1e-9:
             size /= 2
-        a, b, reached = a + size * step[0], b + size * step[1], max(now, reached)
-        if max(map(abs, step)) <= 1e-13 * max(1.0, abs(a), abs(b)):
+        a, b = a + size * step[0], b + size * step[1]
+        reached = _likelihood(points, a, b)
+        if max(map(abs, step)) <= 1e-12 * max(1.0, abs(a), abs(b)):
             break
     return b / spread
 
@@ -141,11 +149,9 @@ def _slope(odds: list[tuple[float, bool]]) -> float:
 def _newton_step(points: Sequence[tuple[float, bool]], a: float, b: float) -> tuple[float, float]:
     g0, g1, h00, h01, h11 = [], [], [], [], []
     for x, label in points:
-        yes = 1 / (1 + math.exp(min(-(a + b * x), 700.0)))
-        no = 1 / (1 + math.exp(min(a + b * x, 700.0)))
-        rest, curve = (no if label else -yes), yes * no
-        g0.append(rest)
-        g1.append(rest * x)
+        (whole, rest), curve = _residual(a + b * x, label)
+        g0 += [whole, rest]
+        g1 += [whole * x, rest * x]
         h00.append(curve)
         h01.append(curve * x)
         h11.append(curve * x * x)

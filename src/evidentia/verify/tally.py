@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field
 
 TOLERANCE = 1e-9
+DIGITS = 1e-12  # beyond 1,000 the tolerance would ask for more digits than a sum can have
 Plain = str | int | float | bool | None
 
 
@@ -39,7 +40,7 @@ class Tally:
             self.exact(where, reported, recomputed)
             return
         found = None if recomputed is None or math.isnan(recomputed) else float(recomputed)
-        same = said is found if said is None or found is None else abs(said - found) <= TOLERANCE
+        same = said is found if said is None or found is None else _near(said, found)
         self._count(where, same, said, found)
 
     def exact(self, where: str, reported: object, recomputed: object) -> None:
@@ -50,6 +51,10 @@ class Tally:
         self.comparisons += 1
         if not same:
             self.mismatches.append(Mismatch(where, _plain(reported), _plain(recomputed)))
+
+
+def _near(said: float, found: float) -> bool:
+    return abs(said - found) <= max(TOLERANCE, DIGITS * abs(found))
 
 
 def _plain(value: object) -> Plain:
