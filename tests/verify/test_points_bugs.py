@@ -172,7 +172,9 @@ BUGS: dict[str, Callable[[Patch], object]] = {
     "reciprocal rank -> MRR": lambda p: p.setattr(kernels, "reciprocal_rank", reciprocal_from_zero),
     "average precision's norm -> MAP@3": lambda p: p.setattr(kernels, "average_precision", gold_divides),
     "percentiles by nearest rank -> MRR[": lambda p: p.setattr(spread, "_percentile", nearest_rank),
-    "one class is not marked -> AUROC(avg=criterion)[fold": lambda p: p.setattr(detection, "one_class", never_degenerate),
+    "one class is not marked -> AUROC(avg=criterion)[fold": lambda p: p.setattr(
+        detection, "one_class", never_degenerate
+    ),
     "undefined criteria are zero -> AUROC(avg=criterion)[fold": lambda p: p.setattr(
         compute.Computation, "_macro", undefined_counts_as_zero
     ),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evidentia.measures import PROFILES as REGISTERED
 from evidentia.measures import resolve
+from evidentia.measures.calibration import calibration_intercept, calibration_slope
 from evidentia.verify.catalogue import define
 from evidentia.verify.detection import Cells, count_pairs, from_cells
 from evidentia.verify.evidence import Query
@@ -33,6 +35,7 @@ def of_probs(*pairs: tuple[float, bool]) -> list[Query]:
     return [Query(f"p{i}", "A", label, fold="0", prob=prob) for i, (prob, label) in enumerate(pairs)]
 
 
+@settings(deadline=None)
 @given(few_scores)
 def test_pairs_are_counted_as_in_a_double_loop(pairs: list[tuple[float, bool]]) -> None:
     halves = sum(2 if high > low else high == low for high, yes in pairs if yes for low, no in pairs if not no)
@@ -40,6 +43,7 @@ def test_pairs_are_counted_as_in_a_double_loop(pairs: list[tuple[float, bool]]) 
     assert count_pairs(scores, labels) == (halves, sum(labels) * (len(labels) - sum(labels)))
 
 
+@settings(deadline=None)
 @given(
     few_scores.filter(lambda pairs: len({label for _, label in pairs}) == 2),
     st.sampled_from(["1%", "20%", "50%", "100%"]),
@@ -168,6 +172,28 @@ def test_definitions_are_called_and_described_as_in_the_registry(profile: str) -
         assert needs(mine) == measure.requires(args)
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.text(min_size=1, max_size=6), st.text(max_size=6)), max_size=3))
 def test_groups_are_read_back(group: list[tuple[str, str]]) -> None:
     assert parse("AUROC" + suffix(tuple(group))).group == tuple(group)
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.sampled_from([0.0, 1e-9, 0.2, 0.5, 0.9, 1.0]), st.booleans()), min_size=2, max_size=30))
+def test_both_solvers_of_the_fits_agree_next_to_certainties(pairs: list[tuple[float, bool]]) -> None:
+    prob, label = np.array([p for p, _ in pairs]), np.array([y for _, y in pairs])
+    study = Study(of_probs(*pairs))
+    for name, solve in (("CalibrationSlope", calibration_slope), ("CalibrationIntercept", calibration_intercept)):
+        value, flaw = solve(prob, label, np.ones(len(pairs)))
+        found = recompute(study, define(name), study.whole)
+        assert (found.flaw is None) == (flaw == 0)
+        assert found.value == pytest.approx(value, abs=1e-9, rel=1e-12)
+
+
+def test_a_slope_that_hangs_on_a_tiny_overlap() -> None:
+    """By a solver with sixty digits; one that drops the small part of a probability is off in the ninth decimal."""
+    near = [(0.0, False), *[(1e-9, False)] * 3, (0.5, True), (0.5, True), (0.5000001, False), (0.9, True)]
+    assert number(of_probs(*near), "CalibrationSlope") == pytest.approx(6.932069815344629, abs=1e-9)
+    assert number(of_probs((0.0, False), (0.5, True), (0.5000001, False)), "CalibrationSlope") == pytest.approx(
+        0.527407110882506, abs=1e-9
+    )

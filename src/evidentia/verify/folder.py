@@ -44,7 +44,10 @@ class ResultFolder:
         """The rows of a Parquet file."""
         import polars as pl
 
-        return pl.read_parquet(self.path / name).to_dicts()
+        try:
+            return pl.read_parquet(self.path / name).to_dicts()
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise InputError(f"{self.path.name}/{name} cannot be read as Parquet ({type(error).__name__}).") from None
 
     def sha256(self, name: str) -> str:
         """The hash of a file."""
