@@ -60,9 +60,12 @@ class Copy:
 
     def json(self, name: str, edit: Callable[[Content], object]) -> None:
         path = self.folder / name
-        content = json.loads(path.read_text(encoding="utf-8"))
+        before = path.read_text(encoding="utf-8")
+        content = json.loads(before)
         edit(content)
-        path.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
+        after = json.dumps(content, ensure_ascii=False)
+        assert after != json.dumps(json.loads(before), ensure_ascii=False), "the edit must change something"
+        path.write_text(after, encoding="utf-8")
         self.renew(name)
 
     def cell(self, name: str, row: int, column: str, edit: Callable[[str], str]) -> None:

@@ -108,7 +108,7 @@ SUMMARY: dict[str, Edit] = {
     "a degenerate flag lost": lambda c: c.summary(degenerate_gone),
     "fold_mean": lambda c: c.measure("AUROC", fold_mean=0.9),
     "fold_std": lambda c: c.measure("AUROC", fold_std=0.01),
-    "folds_used": lambda c: c.measure("AUROC", folds_used=4),
+    "folds_used": lambda c: c.measure("AUROC", folds_used=3),
     "a median": lambda c: c.summary(lambda s: s["measures"]["MRR"]["distribution"].update(median=0.4999)),
     "a histogram": lambda c: c.summary(
         lambda s: s["measures"]["SelectedK"]["distribution"]["histogram"].update({"0": 1})
