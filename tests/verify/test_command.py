@@ -131,6 +131,11 @@ def test_inputs_are_compared_by_their_bytes(tmp_path: Path) -> None:
     assert len(verify_folder(out, inputs=run).mismatches) == 2
 
 
+def test_a_selective_result_is_not_passed_by_its_hashes_alone(copy: Copy) -> None:
+    copy.manifest(lambda m: m.update(schema="evidentia.selective-manifest/1"))
+    assert command("verify", copy.folder, "-q").code in {1, 2}
+
+
 def test_from_python(copy: Copy) -> None:
     found = evidentia.verify_result(copy.folder)
     assert isinstance(found, evidentia.Verification)
@@ -144,11 +149,11 @@ def test_nothing_compared_is_a_failure() -> None:
     assert not Verification("0" * 64, (Check("files", 1, 1),), (Mismatch("x", 1, 2),)).passed
 
 
-def test_progress_runs_to_the_end(result: Path) -> None:
+def test_progress_is_told(result: Path) -> None:
     seen: list[tuple[int, int]] = []
     verify_folder(result, lambda done, total: seen.append((done, total)))
-    assert len({total for _, total in seen}) == 1
-    assert [done for done, _ in seen] == sorted(done for done, _ in seen)
+    assert len(seen) > 10
+    assert all(0 <= done <= total for done, total in seen)
 
 
 def test_the_schema_notices_what_is_wrong(copy: Copy) -> None:

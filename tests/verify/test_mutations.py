@@ -226,7 +226,7 @@ EDITS = SUMMARY | MANIFEST | DATA | TABLES
 INTERVALS: dict[str, Edit] = {
     "a lower limit": lambda c: c.summary(lambda s: s["measures"]["AUROC"]["ci"].__setitem__(0, 0.5)),
     "an upper limit in a group": lambda c: c.summary(
-        lambda s: s["measures"]["AUROC[fold=1]"]["ci"].__setitem__(1, 0.99)
+        lambda s: s["measures"]["Brier[fold=1]"]["ci"].__setitem__(1, 0.99)
     ),
     "an interval removed": lambda c: c.measure("Brier", ci=None),
     "a method": lambda c: c.measure("Brier", ci_method="bca"),

@@ -127,18 +127,25 @@ def verify_folder(path: Path, progress: Progress | None = None, *, inputs: Path 
     if inputs is not None:
         with course.check("inputs") as tally:
             check_inputs(folder, inputs, tally)
-    if schema == SELECTIVE:
-        with course.check("selective") as tally:
-            _part("selective", "check_selective")(folder, tally, progress)
-    else:
+    if schema == EVALUATION:
         _verify_evidence(folder, course, progress)
+        return _finished(folder, course)
+    check_selective = _part("selective", "check_selective")
+    if check_selective is None:
+        raise InputError("Results of `evidentia selective` cannot be verified by this installation.")
+    with course.check("selective") as tally:
+        check_selective(folder, tally, progress)
+    return _finished(folder, course)
+
+
+def _finished(folder: ResultFolder, course: _Course) -> Verification:
     return Verification(folder.sha256("manifest.json"), tuple(course.checks), tuple(course.mismatches))
 
 
-def _part(module: str, function: str) -> Callable[..., None]:
-    """A part that is written apart; where it is missing, its check compares nothing and says so by a count of zero."""
+def _part(module: str, function: str) -> Callable[..., None] | None:
+    """A check that is written apart, or None where this installation lacks it."""
     if find_spec(f"evidentia.verify.{module}") is None:
-        return lambda *given: None
+        return None
     found: Callable[..., None] = getattr(import_module(f"evidentia.verify.{module}"), function)
     return found
 
@@ -167,9 +174,11 @@ def _verify_evidence(folder: ResultFolder, course: _Course, progress: Progress |
     with course.check("per query") as tally:
         check_own_values(folder, points, tally)
     _verify_sheets(folder, points, course)
-    if points.resamples:
-        with course.check("intervals") as tally:
-            _part("intervals", "check_intervals")(folder, points.study.queries, tally, progress)
+    for name in ("intervals", "bands"):
+        check = _part(name, f"check_{name}")
+        with course.check(name) as tally:
+            if check is not None:
+                check(folder, points.study.queries, tally, progress)
 
 
 def _points(folder: ResultFolder) -> Points:
