@@ -15,7 +15,7 @@ from evidentia.errors import InputError
 from evidentia.evaluation.load import load_result
 from evidentia.verify.folder import ResultFolder
 from evidentia.verify.points import Points
-from evidentia.verify.run import _points, verify_folder
+from evidentia.verify.run import read_points, verify_folder
 
 from .made import Copy, copied, result
 
@@ -57,7 +57,7 @@ def test_an_edit_is_noticed_or_changes_no_number(data: st.DataObject, result: Pa
 
 def unchanged(copy: Copy, result: Path) -> bool:
     """Both implementations give the numbers of the result from the edited file."""
-    assert numbers(_points(ResultFolder(copy.folder))) == numbers(_points(ResultFolder(result)))
+    assert numbers(read_points(ResultFolder(copy.folder))) == numbers(read_points(ResultFolder(result)))
     try:
         loaded = load_result(copy.folder)
     except InputError:  # then nobody can compute another number from it

@@ -155,7 +155,7 @@ def _verify_evidence(folder: ResultFolder, course: _Course, progress: Progress |
     with course.check("settings") as tally:
         check_settings(folder, tally)
     with course.check("rows") as tally:
-        points = _points(folder)
+        points = read_points(folder)
         check_rows(folder, points.study.queries, tally)
     if points is None:
         return
@@ -181,7 +181,8 @@ def _verify_evidence(folder: ResultFolder, course: _Course, progress: Progress |
                 check(folder, points.study.queries, tally, progress)
 
 
-def _points(folder: ResultFolder) -> Points:
+def read_points(folder: ResultFolder) -> Points:
+    """The numbers that a result must report, to be computed from its own files."""
     options, profile = folder.manifest["options"], PROFILES[folder.manifest["profile"]]
     study = Study(read_queries(folder), read_tune(folder), tuple(options["by"]))
     return Points(study, profile, expected(study, profile, options), folder.manifest["resamples"])
