@@ -12,7 +12,21 @@ from typing import Annotated
 import typer
 
 import evidentia
-from evidentia.cli import compare, demo, evaluate, explain, gate, leakage, measures, power, selective, synth, tune, validate, verify
+from evidentia.cli import (
+    compare,
+    demo,
+    evaluate,
+    explain,
+    gate,
+    leakage,
+    measures,
+    power,
+    selective,
+    synth,
+    tune,
+    validate,
+    verify,
+)
 from evidentia.errors import EvidentiaError
 
 INTERNAL = 70  # neither a failed check (1) nor bad input (2)
