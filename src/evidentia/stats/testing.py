@@ -6,17 +6,20 @@ import numpy as np
 
 from evidentia.tables.queries import Floats
 
+NONE = 1e-12
+
 
 def bootstrap_p(differences: Floats) -> Floats:
     """Two-sided p of every row of replicate differences: twice the smaller share beyond zero; NaN is left out.
 
-    Both counts have one added, so that p is never 0 and the smallest is 2 / (replicates + 1).
+    Both counts have one added, so that p is never 0 and the smallest is 2 / (replicates + 1). A difference of no more than
+    1e-12 is none: rounding must not decide.
 
     >>> bootstrap_p(np.array([[1.0, 2.0, 3.0], [0.0, 0.0, 0.0]]))
     array([0.5, 1. ])
     """
     used = np.sum(~np.isnan(differences), axis=1)
-    below, above = np.nansum(differences <= 0, axis=1), np.nansum(differences >= 0, axis=1)
+    below, above = np.sum(differences <= NONE, axis=1), np.sum(differences >= -NONE, axis=1)
     p: Floats = np.minimum(1.0, 2 * (1 + np.minimum(below, above)) / (used + 1))
     return np.where(used > 0, p, np.nan)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from evidentia.verify.folder import ResultFolder
 from evidentia.verify.points import Points, compare
 from evidentia.verify.study import Study
@@ -76,37 +74,3 @@ def check_thresholds(folder: ResultFolder, points: Points, tally: Tally) -> None
     tally.exact("manifest.json: thresholds: budgets and folds", sorted(said), sorted(chosen))
     for key in said.keys() & chosen.keys():
         compare(f"manifest.json: thresholds: {key[0]}, fold {key[1]}", said[key], chosen[key], tally)
-
-
-def check_findings(folder: ResultFolder, points: Points, tally: Tally) -> None:
-    """The checks that the evaluation made come out the same."""
-    found = {
-        "GATE001": _gate(points.study),
-        "SUM001": _sums(points),
-        "RANGE001": ("passed", f"{len(points.expected.entries):,} values checked"),
-    }
-    said = {check["code"]: (check["status"], check["message"]) for check in folder.summary["checks"]}
-    for code, outcome in found.items():
-        tally.exact(f"summary.json: checks: {code}", said.get(code), outcome)
-    if folder.summary["dataset"]["card"] is None:
-        outcome = ("not applicable", "no dataset card was given")
-        tally.exact("summary.json: checks: CARD001", said.get("CARD001"), outcome)
-
-
-def _gate(study: Study) -> tuple[str, str]:
-    if any(query.selected is None or query.state is None for query in study.queries):
-        return "not applicable", "the run has no states or no selections"
-    skipped = [query for query in study.queries if query.state == "NEG"]
-    wrong = sum(bool(query.selected) for query in skipped)
-    empty = sum(not query.selected for query in study.queries if query.state != "NEG")
-    aside = f"; {empty:,} queries that the gate lets through return nothing, which is legal"
-    if wrong:
-        return "failed", f"{wrong:,} queries in state NEG return sentences{aside}"
-    return "passed", f"{len(skipped):,} queries in state NEG looked at{aside}"
-
-
-def _sums(points: Points) -> tuple[str, str]:
-    needed = ("TP", "FP", "FN", "TN", "Sensitivity")
-    entries: dict[str, Any] = dict(points.expected.entries)
-    tables = sum(all(f"{name}(t={point})" in entries for name in needed) for point in ("0.5", "gate", "returned"))
-    return ("passed", f"{tables} tables checked") if tables else ("not applicable", "no confusion table was computed")

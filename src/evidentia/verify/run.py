@@ -7,23 +7,26 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from evidentia.errors import EvidentiaError, InputError
 from evidentia.results.strict_json import dumps_by_line
-from evidentia.verify.agreement import check_dataset, check_findings, check_gaps, check_settings, check_thresholds
+from evidentia.verify.agreement import check_dataset, check_gaps, check_settings, check_thresholds
+from evidentia.verify.attribution import attribution_sheets
+from evidentia.verify.bands import check_bands
 from evidentia.verify.evidence import read_queries, read_tune
 from evidentia.verify.expected import expected
 from evidentia.verify.figures import BANDS, all_figures
 from evidentia.verify.files import check_hashes, check_inputs, check_listing
+from evidentia.verify.findings import check_findings
 from evidentia.verify.folder import ResultFolder
+from evidentia.verify.intervals import check_intervals
 from evidentia.verify.others import check_others
 from evidentia.verify.points import Points, check_measures
 from evidentia.verify.profiles import PROFILES
 from evidentia.verify.rows import check_own_values, check_rows
+from evidentia.verify.selective import check_selective
 from evidentia.verify.sheet import check_csv, check_latex
 from evidentia.verify.study import Study
 from evidentia.verify.tables import all_tables
@@ -130,9 +133,6 @@ def verify_folder(path: Path, progress: Progress | None = None, *, inputs: Path 
     if schema == EVALUATION:
         _verify_evidence(folder, course, progress)
         return _finished(folder, course)
-    check_selective = _part("selective", "check_selective")
-    if check_selective is None:
-        raise InputError("Results of `evidentia selective` cannot be verified by this installation.")
     with course.check("selective") as tally:
         check_selective(folder, tally, progress)
     return _finished(folder, course)
@@ -140,14 +140,6 @@ def verify_folder(path: Path, progress: Progress | None = None, *, inputs: Path 
 
 def _finished(folder: ResultFolder, course: _Course) -> Verification:
     return Verification(folder.sha256("manifest.json"), tuple(course.checks), tuple(course.mismatches))
-
-
-def _part(module: str, function: str) -> Callable[..., None] | None:
-    """A check that is written apart, or None where this installation lacks it."""
-    if find_spec(f"evidentia.verify.{module}") is None:
-        return None
-    found: Callable[..., None] = getattr(import_module(f"evidentia.verify.{module}"), function)
-    return found
 
 
 def _verify_evidence(folder: ResultFolder, course: _Course, progress: Progress | None) -> None:
@@ -174,11 +166,10 @@ def _verify_evidence(folder: ResultFolder, course: _Course, progress: Progress |
     with course.check("per query") as tally:
         check_own_values(folder, points, tally)
     _verify_sheets(folder, points, course)
-    for name in ("intervals", "bands"):
-        check = _part(name, f"check_{name}")
-        with course.check(name) as tally:
-            if check is not None:
-                check(folder, points.study.queries, tally, progress)
+    with course.check("intervals") as tally:
+        check_intervals(folder, points.study.queries, tally, progress)
+    with course.check("bands") as tally:
+        check_bands(folder, points.study.queries, tally, progress)
 
 
 def read_points(folder: ResultFolder) -> Points:
@@ -191,7 +182,7 @@ def read_points(folder: ResultFolder) -> Points:
 def _verify_sheets(folder: ResultFolder, points: Points, course: _Course) -> None:
     made: list[str] = []
     with course.check("tables") as tally:
-        for sheet in all_tables(folder.summary, points):
+        for sheet in [*all_tables(folder.summary, points), *attribution_sheets(points.study)]:
             made += [f"{sheet.path}.csv", f"{sheet.path}.tex"]
             check_csv(folder, sheet, tally)
             check_latex(folder, sheet, tally)

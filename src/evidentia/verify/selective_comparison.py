@@ -108,7 +108,7 @@ def _check_interval(delta: Mapping[str, Any], differences: Values, level: float,
         tally.number(f"{name} ci high", said[1], limits[1])
     if delta["p"] is not None:
         held = differences[~np.isnan(differences)]
-        fewer = min(int(np.sum(held <= 0)), int(np.sum(held >= 0)))
+        fewer = min(int(np.sum(held <= 1e-12)), int(np.sum(held >= -1e-12)))
         tally.number(f"{name} p", delta["p"], min(1.0, 2 * (1 + fewer) / (len(held) + 1)) if wide else 1.0)
 
 

@@ -1,0 +1,98 @@
+"""Where evidence was lost, from the definitions: each missed gold sentence is charged to one stage; each K meets the best one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from evidentia.verify.evidence import Query
+from evidentia.verify.sheet import Cell, Sheet
+from evidentia.verify.study import Study
+
+LOSSES = ("gold", "returned", "retriever", "gate", "k", "ranking", "false_alerts", "false_returns")
+REGRET = ("queries", "mean_k", "mean_oracle_k", "too_small", "too_large", "f1", "oracle_f1", "regret")
+
+
+def attribution_sheets(study: Study) -> list[Sheet]:
+    """Both tables, by criterion and over all; none without gold sentences, rankings and selections."""
+    queries = study.queries
+    if any(q.gold is None or q.ranked is None or q.selected is None for q in queries):
+        return []
+    cap = max((len(q.selected or ()) for q in queries), default=0)
+    parts: dict[str, list[Query]] = {}
+    for query in queries:
+        parts.setdefault(query.criterion, []).append(query)
+    ordered = {name: parts[name] for name in study.criteria} | {"all": list(queries)}
+    losses = tuple((name, *_losses(part, cap)) for name, part in ordered.items())
+    regrets = tuple((name, *found) for name, part in ordered.items() if (found := _regret(part)) is not None)
+    made = [Sheet("tables/attribution", ("criterion", *LOSSES), losses)]
+    if regrets:
+        made.append(Sheet("tables/dynamic_k", ("criterion", *REGRET), regrets))
+    return made
+
+
+def _open(query: Query) -> bool:
+    return query.gate is None or query.gate
+
+
+def _losses(queries: Sequence[Query], cap: int) -> tuple[Cell, ...]:
+    fates = Counter(fate for query in queries for fate in _fates(query, cap))
+    negatives = [query for query in queries if not query.label]
+    alerts = sum((q.state == "POS" if q.state is not None else _open(q)) for q in negatives if q.gate is not None)
+    returns = sum(bool(query.selected) for query in negatives)
+    stages = tuple(fates[stage] for stage in ("returned", "retriever", "gate", "k", "ranking"))
+    return (sum(stages), *stages, alerts, returns)
+
+
+def _fates(query: Query, cap: int) -> list[str]:
+    """What became of every gold sentence of a query."""
+    ranked, selected = query.ranked or (), set(query.selected or ())
+    places = {uid: ranked.index(uid) + 1 for uid in query.gold or () if uid in ranked}
+    deepest = sorted(places, key=lambda uid: -places[uid])
+    beyond = set(deepest[: max(len(places) - cap, 0)])  # no ranking could have put all of them among the first
+    fates = []
+    for uid in query.gold or ():
+        if uid in selected:
+            fates.append("returned")
+        elif uid not in places:
+            fates.append("retriever")
+        elif not _open(query):
+            fates.append("gate")
+        else:
+            fates.append("k" if places[uid] <= cap or uid in beyond else "ranking")
+    return fates
+
+
+def _regret(queries: Sequence[Query]) -> tuple[Cell, ...] | None:
+    judged = [query for query in queries if query.label and _open(query)]
+    if not judged:
+        return None
+    best = [_oracle(query) for query in judged]
+    sizes = [len(query.selected or ()) for query in judged]
+    f1 = [_f1(len(set(q.selected or ()) & set(q.gold or ())), len(q.selected or ()), len(q.gold or ())) for q in judged]
+    mean_f1, best_f1 = _mean(f1), _mean([score for _, score in best])
+    smaller = sum(size < k for size, (k, _) in zip(sizes, best, strict=True))
+    larger = sum(size > k for size, (k, _) in zip(sizes, best, strict=True))
+    return (
+        *(len(judged), _mean(sizes), _mean([k for k, _ in best]), smaller, larger),
+        *(mean_f1, best_f1, best_f1 - mean_f1),
+    )
+
+
+def _oracle(query: Query) -> tuple[int, float]:
+    """The smallest K with the largest F1 of the top K, and that F1; 0 where no gold sentence is ranked."""
+    gold, hits, best = set(query.gold or ()), 0, (0, 0.0)
+    for k, uid in enumerate(query.ranked or (), 1):
+        hits += uid in gold
+        score = _f1(hits, k, len(gold))
+        if score > best[1]:
+            best = (k, score)
+    return best
+
+
+def _f1(hits: int, k: int, gold: int) -> float:
+    return 2 * hits / (k + gold) if k + gold else 0.0
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
