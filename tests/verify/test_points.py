@@ -165,9 +165,6 @@ def test_the_example_of_trec_eval(tmp_path: Path) -> None:
     clean(verify_folder(tmp_path / "out"), 1_000)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="Computation._size takes F1 and MCC at a tuned threshold for TPR(same) at that budget"
-)
 def test_a_fold_that_cannot_be_tuned(run: Path, tmp_path: Path) -> None:
     frame = pl.read_csv(run / "per_query.csv", infer_schema_length=0)
     untuned = (pl.col("split") == "TUNE") & (pl.col("fold") == "2") & (pl.col("has_evidence") == "1")
