@@ -58,7 +58,7 @@ def evaluate(
     evaluation = evaluate_run(
         run, profile=profile, measures=named, by=by, k=k, dual=dual, resampling=resampling, progress=progress
     )
-    evaluation = replace(evaluation, checks=check_result(evaluation, run))
+    evaluation = replace(evaluation, checks=check_result(evaluation, run, applied=applied))
     options: Mapping[str, Any] = {
         "measures": None if named is None else list(named),
         "by": list(by),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from evidentia.checks import attribution, data, folder, leakage, numbers, reporting
 from evidentia.checks.folder import read_subject
@@ -16,9 +18,14 @@ MODULES = (attribution, data, folder, leakage, numbers, reporting)  # importing 
 BEFORE_MEASURING = ("CARD001", "GATE001")  # what reading a run does not refuse, and measuring it does not change
 
 
-def check_result(evaluation: Evaluation, run: Run | None = None) -> tuple[Finding, ...]:
-    """Every check that a result in memory can have, in the order of their codes."""
-    return check_subject(Subject(evaluation, run))
+def check_result(
+    evaluation: Evaluation, run: Run | None = None, *, applied: Mapping[str, Any] | None = None
+) -> tuple[Finding, ...]:
+    """Every check that a result in memory can have, in the order of their codes.
+
+    ``applied`` are the thresholds that were tuned before and given to the evaluation, as written.
+    """
+    return check_subject(Subject(evaluation, run, applied=applied))
 
 
 def check_folder(path: Path) -> tuple[Finding, ...]:

@@ -41,7 +41,7 @@ def read_subject(folder: Path, *, card: DatasetCard | None = None) -> Subject:
     run, problems = _queries(folder, manifest)
     if run is not None:
         run = _with_card(run, evaluation, card)
-    return Subject(evaluation, run, _files(folder, manifest), problems)
+    return Subject(evaluation, run, _files(folder, manifest), problems, applied=manifest.get("applied_thresholds"))
 
 
 def evaluation_of(summary: dict[str, Any], manifest: dict[str, Any], curves: tuple[Curve, ...] = ()) -> Evaluation:

@@ -66,7 +66,7 @@ def _has_prevalence(said: object, counts: tuple[int, int] | None) -> bool:
 @check("TUNE001", title="Thresholds were tuned on posts that they are not applied to")
 def thresholds_from_tune(subject: Subject) -> Verdict:
     """No threshold that this result records was chosen on a post of the fold that it judges."""
-    records, run = subject.evaluation.thresholds, subject.run
+    records, run = subject.thresholds, subject.run
     if run is None or not records:
         return not_applicable("this result records no threshold")
     judged, everyone = _posts_of_folds(run), set(run.queries.post_ids)
@@ -104,7 +104,7 @@ def deployed_thresholds_have_provenance(subject: Subject) -> Verdict:
         return skipped(
             "the run has states without the thresholds behind them, so nobody can tell where they were tuned"
         )
-    known = {(_origin(r)[0], value) for r in subject.evaluation.thresholds for value in _values(r)}
+    known = {(_origin(r)[0], value) for r in subject.thresholds for value in _values(r)}
     frame = run.frame if "fold" in run.frame.columns else run.frame.with_columns(fold=pl.lit("None"))
     applied = {pair for tau in taus for pair in frame.select("fold", tau).unique().rows()}
     unknown = len(applied - known)

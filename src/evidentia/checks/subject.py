@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from evidentia.errors import Problem
 from evidentia.results import Evaluation
@@ -40,3 +41,12 @@ class Subject:
     problems: tuple[Problem, ...] = ()
     features: tuple[str, ...] | None = None  # the names of what a model was given, where they are known
     texts: Texts | None = None
+    applied: Mapping[str, Any] | None = None  # thresholds that were tuned before and given to the evaluation
+
+    @property
+    def thresholds(self) -> tuple[Mapping[str, Any], ...]:
+        """Every threshold and calibrator on record, chosen by the evaluation or given to it, each with its tuning posts."""
+        folds = () if self.applied is None else self.applied["folds"]
+        kinds = ("calibrator", "threshold", "three_state")
+        given = tuple(fold[kind] for fold in folds for kind in kinds if fold[kind] is not None)
+        return (*self.evaluation.thresholds, *given)

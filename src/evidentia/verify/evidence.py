@@ -29,6 +29,7 @@ class Query:
     label: bool
     fold: str | None = None
     prob: float | None = None
+    raw_prob: float | None = None  # before calibration
     detection_score: float | None = None
     tau: float | None = None
     tau_neg: float | None = None
@@ -93,6 +94,7 @@ def _query(
         str(row["has_evidence"]).lower() in {"true", "1"},
         fold=None if row.get("fold") in {None, ""} else str(row["fold"]),
         prob=prob,
+        raw_prob=_number(row.get("raw_prob")),
         detection_score=_number(row.get("detection_score")),
         tau=_number(row.get("tau")),
         tau_neg=low,

@@ -12,7 +12,18 @@ from evidentia.verify.tally import Tally
 
 FILE = "per_query.csv"
 KNOWN = (
-    *("post_id", "criterion_id", "fold", "split", "has_evidence", "prob", "detection_score", "tau", "tau_neg"),
+    *(
+        "post_id",
+        "criterion_id",
+        "fold",
+        "split",
+        "has_evidence",
+        "prob",
+        "raw_prob",
+        "detection_score",
+        "tau",
+        "tau_neg",
+    ),
     *("tau_pos", "state", "n_candidates", "gold_sent_uids", "ranked_sent_uids", "selected_sent_uids"),
 )
 

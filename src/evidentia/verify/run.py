@@ -12,7 +12,7 @@ from typing import Any
 
 from evidentia.errors import EvidentiaError, InputError
 from evidentia.results.strict_json import dumps_by_line
-from evidentia.verify.agreement import check_dataset, check_gaps, check_settings, check_thresholds
+from evidentia.verify.agreement import check_applied, check_dataset, check_gaps, check_settings, check_thresholds
 from evidentia.verify.attribution import attribution_sheets
 from evidentia.verify.bands import check_bands
 from evidentia.verify.evidence import read_queries, read_tune
@@ -161,6 +161,7 @@ def _verify_evidence(folder: ResultFolder, course: _Course, progress: Progress |
         check_gaps(folder, points, tally)
     with course.check("thresholds") as tally:
         check_thresholds(folder, points, tally)
+        check_applied(folder, points, tally)
     with course.check("result checks") as tally:
         check_findings(folder, points, tally)
     with course.check("per query") as tally:

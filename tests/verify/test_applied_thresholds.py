@@ -1,0 +1,86 @@
+"""Thresholds that were tuned before: the result verifies, edits of them are noticed, and the gate accepts their provenance."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import evidentia
+from evidentia.checks import check_folder
+from evidentia.protocol import Choices, parse_rule, to_document, tune
+from evidentia.synth import synthetic_run
+from evidentia.verify.run import verify_folder
+
+
+@pytest.fixture(scope="module", params=["three states", "calibrated"])
+def result(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("applied")
+    tables = synthetic_run(seed=4, posts=60, criteria=4, positives=70, splits=True)
+    run = evidentia.read_run(tables.per_query, candidates=tables.candidates)
+    thresholds = folder / "thresholds.json"
+    choices = Choices() if request.param == "three states" else Choices(parse_rule("fpr=0.1"), calibrate="platt")
+    thresholds.write_text(json.dumps(to_document(tune(run, choices))), encoding="utf-8")
+    evidentia.evaluate(run, thresholds=thresholds, resamples=0).save(folder / "result")
+    return folder / "result"
+
+
+def test_the_result_verifies(result: Path) -> None:
+    found = verify_folder(result)
+    assert found.mismatches == ()
+    assert next(check for check in found.checks if check.name == "thresholds").comparisons > 10
+
+
+def test_the_deployed_thresholds_have_an_origin(result: Path) -> None:
+    status = {finding.code: finding.status for finding in check_folder(result)}
+    assert (status["TUNE001"], status["TUNE002"]) == ("passed", "passed")
+
+
+def edited_manifest(change: Callable[[dict[str, Any]], None]) -> Callable[[Path], None]:
+    def edit(folder: Path) -> None:
+        path = folder / "manifest.json"
+        content = json.loads(path.read_text(encoding="utf-8"))
+        change(content["applied_thresholds"]["folds"][0])
+        path.write_text(json.dumps(content), encoding="utf-8")
+
+    return edit
+
+
+def gate_of(fold: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = fold["three_state"] or fold["threshold"]
+    return found
+
+
+def tuned_on_a_judged_post(folder: Path) -> None:
+    with (folder / "per_query.csv").open(encoding="utf-8", newline="") as file:
+        judged = next(row["post_id"] for row in csv.DictReader(file) if row["fold"] == "0")
+    edited_manifest(lambda fold: gate_of(fold)["tuned_on"]["posts"].append(judged))(folder)
+
+
+def another_value(folder: Path) -> None:
+    def change(fold: dict[str, Any]) -> None:
+        gate = gate_of(fold)
+        key = "tau_pos" if "tau_pos" in gate else "value"
+        gate[key] = gate[key] / 2
+
+    edited_manifest(change)(folder)
+
+
+EDITS = {
+    "tuned on a judged post": tuned_on_a_judged_post,
+    "another value": another_value,
+    "another hash": edited_manifest(lambda fold: gate_of(fold)["tuned_on"].update(posts_sha256="0" * 64)),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
+def test_an_edit_is_noticed(result: Path, tmp_path: Path, edit: Callable[[Path], None]) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(result, copy)
+    edit(copy)
+    assert any("applied_thresholds" in mismatch.where for mismatch in verify_folder(copy).mismatches)
