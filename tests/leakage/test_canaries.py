@@ -89,6 +89,29 @@ def test_a_gold_derived_feature_under_an_innocent_name_is_caught_by_all_four(
     assert "richness (AUROC 1.000, " in found["CANARY004"].message
 
 
+@dataclass
+class Holes(Toy):
+    """A feature that is only there where there is evidence: what it says is nothing, that it says it is all."""
+
+    def features(self, posts: Sequence[Post]) -> Features:
+        plain = super().features(posts)
+        gold = np.array([post.labels for post in posts], bool).ravel()
+        return Features((*plain.names, "mood"), np.column_stack([plain.values, np.where(gold, 1.0, np.nan)]))
+
+    def fit(self, posts: Sequence[Post], labels: np.ndarray) -> None:
+        self.model = LogisticRegression().fit(np.nan_to_num(self.features(posts).values), labels.ravel())
+
+    def predict(self, posts: Sequence[Post]) -> np.ndarray:
+        filled = np.nan_to_num(self.features(posts).values)
+        return self.model.predict_proba(filled)[:, 1].reshape(len(posts), CRITERIA)
+
+
+def test_a_leak_by_missing_values_is_caught(posts: tuple[list[Post], list[Post]]) -> None:
+    found = run(Holes(), posts)
+    assert found["CANARY004"].status == "failed"
+    assert "mood is missing (AUROC 0.000" in found["CANARY004"].message
+
+
 def test_a_faint_leak_moves_bytes_even_where_it_gives_little_away(posts: tuple[list[Post], list[Post]]) -> None:
     found = run(Toy(leak=1e-9), posts)
     assert found["CANARY001"].status == found["CANARY002"].status == "failed"

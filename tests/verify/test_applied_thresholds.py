@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import evidentia
@@ -84,3 +85,35 @@ def test_an_edit_is_noticed(result: Path, tmp_path: Path, edit: Callable[[Path],
     shutil.copytree(result, copy)
     edit(copy)
     assert any("applied_thresholds" in mismatch.where for mismatch in verify_folder(copy).mismatches)
+
+
+@pytest.mark.parametrize("choices", [Choices(parse_rule("max-f1")), Choices()], ids=["one", "three states"])
+def test_a_run_without_folds_verifies_and_its_thresholds_are_looked_at(tmp_path: Path, choices: Choices) -> None:
+    tables = synthetic_run(seed=4, posts=60, criteria=4, positives=70, splits=True)
+    frame = tables.per_query.filter(pl.col("fold").cast(pl.String) == "0").drop("fold")
+    run = evidentia.read_run(frame)
+    evidentia.evaluate(run, thresholds=tune(run, choices), resamples=0).save(tmp_path / "out")
+    assert verify_folder(tmp_path / "out").mismatches == ()
+    another_value(tmp_path / "out")
+    assert any("of its rows" in mismatch.where for mismatch in verify_folder(tmp_path / "out").mismatches)
+
+
+def test_thresholds_of_folds_that_a_run_lacks_are_no_leak() -> None:
+    tables = synthetic_run(seed=4, posts=60, criteria=4, positives=70, splits=True)
+    tuning = tune(evidentia.read_run(tables.per_query), Choices(parse_rule("max-f1")))
+    part = evidentia.read_run(tables.per_query.filter(pl.col("fold").cast(pl.String) == "0"))
+    found = evidentia.evaluate(part, thresholds=tuning, resamples=0)
+    assert {finding.code: finding.status for finding in found.checks}["TUNE001"] == "passed"
+
+
+def test_thresholds_of_another_file_are_noted(tmp_path: Path) -> None:
+    tables = synthetic_run(seed=4, posts=60, criteria=4, positives=70, splits=True)
+    for name in ("one.csv", "other.csv"):
+        frame = tables.per_query.with_columns(pl.col(pl.List(pl.String)).list.join("|"))
+        (frame if name == "one.csv" else frame.reverse()).write_csv(tmp_path / name)
+    tuning = tune(evidentia.read_run(tmp_path / "one.csv"), Choices(parse_rule("max-f1")))
+    own, foreign = (
+        evidentia.evaluate(tmp_path / name, thresholds=tuning, resamples=0).notes for name in ("one.csv", "other.csv")
+    )
+    assert not any("another file" in note for note in own)
+    assert any("tuned on another file than this run" in note for note in foreign)

@@ -136,6 +136,37 @@ def other_pred(folder: Path) -> None:
     edit_cell("items.csv", row, "pred", "3.0" if rows[row]["pred"] != "3.0" else "0.0")(folder)
 
 
+def swapped(one: str, other: str) -> Callable[[Path], None]:
+    def change(content: dict[str, Any]) -> None:
+        measures = content["measures"]
+        measures[one], measures[other] = measures[other], measures[one]
+
+    return edit_json(change)
+
+
+def in_deltas(key: str, value: object) -> Callable[[Path], None]:
+    return edit_json(lambda content: [d.update({key: value}) for d in content["comparison"]["deltas"]] and None)
+
+
+def replaced(name: str, old: str, new: str) -> Callable[[Path], None]:
+    def edit(folder: Path) -> None:
+        text = (folder / name).read_text(encoding="utf-8")
+        assert old in text
+        (folder / name).write_text(text.replace(old, new, 1), encoding="utf-8")
+
+    return edit
+
+
+def without_resamples(folder: Path) -> None:
+    for name in ("summary.json", "manifest.json"):
+        replaced(name, f'"resamples": {RESAMPLES}', '"resamples": 0')(folder)
+
+
+def listed_too(folder: Path) -> None:
+    (folder / "tables" / "headline.csv").write_text("AURC\n0.0\n", encoding="utf-8")
+    replaced("manifest.json", '"files": {', '"files": {"tables/headline.csv": "0", ')(folder)
+
+
 LLM = "AURC[confidence=llm]"
 EDITS: dict[str, Callable[[Path], None]] = {
     "a value": in_measure(LLM, "value", 0.25),
@@ -171,6 +202,24 @@ EDITS: dict[str, Callable[[Path], None]] = {
     "a rank": edit_cell("tables/signals.csv", 0, "rank", "2"),
     "a table's delta": edit_cell("tables/deltas_measures.csv", 0, "delta", "0.5"),
     "a point of a curve": edit_cell("figures/risk_coverage_1_llm.csv", 3, "risk", "0.123"),
+    "two confidences swapped": swapped(LLM, "AURC[confidence=total_evidence]"),
+    "two measures swapped": swapped("MAE", "Cmax"),
+    "a plateau for a step": swapped(LLM, "AURC(ties=plateau)[confidence=llm]"),
+    "no resamples, but intervals": without_resamples,
+    "another alpha": edit_json(lambda content: content["comparison"].update(alpha=0.2)),
+    "the sides swapped": in_deltas("baseline", "few_shot"),
+    "a family of its own": in_delta(0, "family", "mine"),
+    "directions turned": in_deltas("direction", "higher"),
+    "other sizes": in_deltas("n", 9999),
+    "a test left out": in_delta(0, "p", None),
+    "a name of a delta": in_delta(0, "name", "AURC@C=common[confidence=total_evidence]"),
+    "the comparison removed": edit_json(lambda content: content.pop("comparison") and None),
+    "a LaTeX cell": replaced("tables/signals.tex", "1 & ", "2 & "),
+    "a LaTeX head": replaced("tables/matched_coverage.tex", "coverage", "recall"),
+    "a table more": listed_too,
+    "a method": in_measure(LLM, "ci_method", "bca"),
+    "a population": in_measure(LLM, "population", "predicted items"),
+    "what was left out": in_measure("MAE", "left_out", {}),
     "a band": edit_cell("figures/risk_coverage_band_1_llm.csv", 3, "risk_low", "0.123"),
 }
 

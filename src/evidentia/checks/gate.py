@@ -73,13 +73,20 @@ def verification(folder: Path, files: Finding) -> Condition:
         return Condition(title, False, f"there is no verification.json: {UNVERIFIED}")
     except (ValueError, TypeError, KeyError):
         return Condition(title, False, f"verification.json cannot be read: {UNVERIFIED}")
-    if of != sha256(folder / "manifest.json") or files.status != "passed":
+    if of != sha256(folder / "manifest.json"):
         return Condition(title, False, f"verification.json is about other files than these: {UNVERIFIED}")
-    if not isinstance(compared, int) or compared < 1:
-        return Condition(title, False, "the verification compared nothing")
+    return Condition(title, *_outcome(compared, mismatches, files))
+
+
+def _outcome(compared: object, mismatches: object, files: Finding) -> tuple[bool, str]:
+    """Whether a verification passed, in words."""
+    if not isinstance(compared, int) or compared < 1 or not isinstance(mismatches, list):
+        return False, "the verification compared nothing"
     if mismatches:
-        return Condition(title, False, f"{len(mismatches):,} of {compared:,} comparisons do not match")
-    return Condition(title, True, f"{compared:,} comparisons, no mismatch")
+        return False, f"{len(mismatches):,} of {compared:,} comparisons do not match"
+    if files.status != "passed":
+        return False, f"files were changed after the verification: {UNVERIFIED}"
+    return True, f"{compared:,} comparisons, no mismatch"
 
 
 def all_passed(checks: Iterable[Finding]) -> Condition:

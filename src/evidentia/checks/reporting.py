@@ -69,10 +69,12 @@ def thresholds_from_tune(subject: Subject) -> Verdict:
     records, run = subject.thresholds, subject.run
     if run is None or not records:
         return not_applicable("this result records no threshold")
-    judged, everyone = _posts_of_folds(run), set(run.queries.post_ids)
+    judged = _posts_of_folds(run)
+    elsewhere = set() if run.queries.fold is not None else set(run.queries.post_ids)  # of folds that the run lacks
     origins = [_origin(record) for record in records]
-    shared = [judged.get(fold, everyone) & posts for fold, posts in origins]
-    nameless = sum(not posts for _, posts in origins)
+    shared = [judged.get(fold, elsewhere) & posts for fold, posts in origins]
+    chosen = [record.get("rule") != "fixed" for record in records]  # a fixed value was tuned on nothing
+    nameless = sum(of and not posts for of, (_, posts) in zip(chosen, origins, strict=True))
     told = f", {sum(map(len, shared)):,} posts in common, {nameless} thresholds without the posts they were tuned on"
     wrong = sum(map(bool, shared)) + nameless
     what = "were tuned on what they judge, or on nobody knows what"

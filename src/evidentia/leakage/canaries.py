@@ -5,7 +5,7 @@ Names can lie; behaviour cannot. Every canary returns a finding with how much it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -127,7 +127,7 @@ def no_feature_gives_the_label_away(pipeline: Pipeline, train: Sequence[Post], e
     pipeline.fit(train, labels_of(train))
     features, labels = pipeline.features(evaluation), labels_of(evaluation)
     looked, told = 0, []
-    for name, column in zip(features.names, features.values.T, strict=True):
+    for name, column in _with_gaps(features):
         found = auroc_within_criteria(labels, column.reshape(labels.shape))
         if found is None:
             return Finding(*ALONE, "skipped", "no criterion has both classes among the EVAL posts", 0)
@@ -139,6 +139,15 @@ def no_feature_gives_the_label_away(pipeline: Pipeline, train: Sequence[Post], e
     if not looked:
         return Finding(*ALONE, "not applicable", "the pipeline has no features", 0)
     return Finding(*ALONE, "passed", f"{looked} features looked at", looked)
+
+
+def _with_gaps(features: Features) -> Iterator[tuple[str, Floats]]:
+    """Every feature without its gaps, and where it has some, the gaps as a feature of their own: they can tell as much."""
+    for name, column in zip(features.names, features.values.T, strict=True):
+        gaps = np.isnan(column)
+        yield name, np.where(gaps, 0.0, column)
+        if gaps.any():
+            yield f"{name} is missing", gaps.astype(float)
 
 
 def _failed(canary: tuple[str, str], message: str, looked: int) -> Finding:

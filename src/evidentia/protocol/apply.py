@@ -33,9 +33,6 @@ def apply_tuning(run: Run, tuning: Tuning, *, source: Source | None = None) -> R
     unsayable = _unsayable(judged.prob, run.queries, tuning, source.name)
     if unsayable:
         raise InputError(*unsayable)
-    emptied = 0
-    if run.queries.n_selected is not None:
-        emptied = int(np.count_nonzero((run.queries.n_selected > 0) & ~judged.gate))
     changes: dict[str, Any] = {}
     if run.tune is not None and run.tune_frame is not None:
         part = _Part.of(run.tune, tuning)
@@ -45,16 +42,31 @@ def apply_tuning(run: Run, tuning: Tuning, *, source: Source | None = None) -> R
         queries=judged.queries(run.queries),
         frame=judged.frame(run.frame),
         sources=(*run.sources, source),
-        notes=(*run.notes, *_notes(run, source.name, emptied)),
+        notes=(*run.notes, *_notes(run, tuning, source.name, judged.gate)),
         **changes,
     )
 
 
-def _notes(run: Run, name: str, emptied: int) -> list[str]:
+def _notes(run: Run, tuning: Tuning, name: str, gate: Bools) -> list[str]:
+    """What a reader should know: what was replaced, and where gate, selection and origin do not fit together."""
     replaced = [column for column in _OF_THE_GATE if column in run.frame.columns]
     notes = [f"{name}: its thresholds replace the run's {', '.join(replaced)}."] if replaced else []
+    known, own = {i["sha256"] for i in tuning.inputs} - {None}, {s.sha256 for s in run.sources} - {None}
+    if known and own and not known & own:
+        notes.append(
+            f"{name}: tuned on another file than this run. Thresholds only fit the scores of the system they come from."
+        )
+    if run.queries.n_selected is None:
+        return notes
+    selected = run.queries.n_selected > 0
+    emptied, bare = int(np.count_nonzero(selected & ~gate)), int(np.count_nonzero(~selected & gate))
     if emptied:
         notes.append(f"{name}: {counted(emptied, 'query', 'queries')} that its gate stops had a selection, now empty.")
+    if bare:
+        words = counted(bare, "query", "queries")
+        notes.append(
+            f"{name}: {words} that its gate lets through have no selection; the run's own gate may have stopped them."
+        )
     return notes
 
 

@@ -66,7 +66,7 @@ def print_summary(evaluation: Evaluation, out: Path | None, *, everything: bool 
             console.print(f"{words} {check.code} {escape(check.title)}: {escape(check.message)}")
     statuses = Counter(check.status for check in evaluation.checks)
     checks = ", ".join(f"{count} {status}" for status, count in statuses.items())
-    console.print(f"{len(evaluation):,} numbers; checks: {checks}; not yet verified")
+    console.print(f"{len(evaluation):,} numbers; checks: {checks}; not yet verified (evidentia verify OUT)")
     if out is not None:
         console.print(
             f"written to {escape(str(out))}: summary.json, per_query.csv, tables, manifest.json", soft_wrap=True

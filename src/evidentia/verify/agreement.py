@@ -90,7 +90,8 @@ def check_applied(folder: ResultFolder, points: Points, tally: Tally) -> None:
         return
     queries = points.study.queries
     for fold in applied["folds"]:
-        label, gate = str(fold["fold"]), fold["three_state"] or fold["threshold"]
+        label = None if fold["fold"] is None else str(fold["fold"])
+        gate = fold["three_state"] or fold["threshold"]
         mine = [query for query in queries if query.fold == label]
         where = f"manifest.json: applied_thresholds: fold {label}"
         tuned = [str(post) for post in gate["tuned_on"]["posts"]]
@@ -103,7 +104,8 @@ def check_applied(folder: ResultFolder, points: Points, tally: Tally) -> None:
                 tally.exact(f"{where}: {key} of its rows", values, [gate[key]] if mine else [])
         if fold["threshold"] is not None and fold["three_state"] is None:
             values = sorted({query.tau for query in mine if query.tau is not None})
-            tally.exact(f"{where}: tau of its rows", values, [1.0 if gate["value"] is None else gate["value"]])
+            expected = [1.0 if gate["value"] is None else gate["value"]] if mine else []
+            tally.exact(f"{where}: tau of its rows", values, expected)
         if fold["calibrator"] is not None:
             for query in mine:
                 given = query.raw_prob if fold["calibrator"]["tuned_on"]["score"] == "prob" else query.detection_score

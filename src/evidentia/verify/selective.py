@@ -28,6 +28,7 @@ from evidentia.verify.selective_reference import (
     Item,
     Measure,
     Ordered,
+    name_of,
     needs_order,
     ordered,
     parse_definition,
@@ -71,10 +72,24 @@ def check_selective(folder: ResultFolder, tally: Tally, progress: Progress | Non
         _check_intervals(folder, items, reported, tally, progress)
     if "comparison" in summary:
         check_comparison(folder, items, read_items(folder, "against_items.csv"), tally, progress)
-    check_selective_tables(folder, tally)
-    check_selective_figures(folder, items, tally)
+    made = [*check_selective_tables(folder, tally), *check_selective_figures(folder, items, tally)]
+    _check_listing(folder, made, tally)
     if summary["resamples"]:
         check_selective_bands(folder, items, tally, progress)
+    else:
+        for one in reported:
+            tally.exact(
+                f"{one.name} without resamples", (one.entry["ci"], one.entry["replicates_left_out"]), (None, None)
+            )
+
+
+def _check_listing(folder: ResultFolder, made: Sequence[str], tally: Tally) -> None:
+    """The files are those that such a result has, and no others."""
+    compared = "comparison" in folder.summary
+    roles = {str(given["role"]) for given in folder.manifest["inputs"]}
+    tally.exact("summary.json comparison", compared, "against_items" in roles)
+    expected = {"summary.json", "items.csv", *(["against_items.csv"] if compared else []), *made}
+    tally.exact("manifest.json files", sorted(folder.manifest["files"]), sorted(expected))
 
 
 def _reported(name: str, entry: Mapping[str, Any]) -> Reported:
@@ -97,7 +112,12 @@ def _check_dataset(folder: ResultFolder, items: Sequence[Item], tally: Tally) ->
 def _check_names(folder: ResultFolder, reported: Sequence[Reported], item_max: float | None, tally: Tally) -> None:
     """Every number that should be there is there, and no other."""
     options, data = folder.manifest["options"], folder.summary["dataset"]
+    for one in reported:
+        signal = one.signal if len(data["signals"]) > 1 else None
+        tally.exact(f"{one.name} name", one.name, name_of(one.measure, signal))
     if options["measures"] is not None:
+        asked = len(dict.fromkeys(options["measures"]))
+        tally.exact("summary.json measures asked for", len({one.want[0] for one in reported}) <= asked, True)
         return
     grid = options["coverage"] or COVERAGES
     expected = {
@@ -106,9 +126,6 @@ def _check_names(folder: ResultFolder, reported: Sequence[Reported], item_max: f
         for signal in (data["signals"] if needs_order(parse_definition(definition)) else [None])
     }
     tally.exact("summary.json measures", sorted(map(str, {one.want for one in reported})), sorted(map(str, expected)))
-    for one in reported:
-        grouped = one.signal is not None and len(data["signals"]) > 1
-        tally.exact(f"{one.name} names its confidence", "[confidence=" in one.name, grouped)
 
 
 def expected_definitions(grid: Sequence[str], loss: str | None, item_max: float | None) -> list[str]:
@@ -133,6 +150,12 @@ def _check_point(one: Reported, items: Sequence[Item], item_max: float | None, t
     alone = one.measure.base == "MAE" and one.measure.cut is None
     tally.exact(f"{one.name} n", one.entry["n"], len(data.losses) if alone else data.total)
     tally.exact(f"{one.name} n_clusters", one.entry["n_clusters"], len(clusters_of(items)))
+    abstained = data.total - len(data.losses)
+    tally.exact(
+        f"{one.name} left_out", one.entry["left_out"], {"abstained items": abstained} if alone and abstained else {}
+    )
+    words = "predicted items" if alone else "all items, abstained ones too"
+    tally.exact(f"{one.name} population", (one.entry["population"], one.entry["family"]), (words, "selective"))
     tally.exact(f"{one.name} direction", one.entry["direction"], "higher" if one.measure.base == "Cmax" else "lower")
     _check_details(one, data, tally)
 
@@ -171,7 +194,7 @@ def _check_intervals(
         else:
             limits, left_out = limits_of(mine, level)
         tally.exact(f"{one.name} replicates_left_out", one.entry["replicates_left_out"], left_out)
-        _check_limits(one, limits, level, tally)
+        _check_limits(one, limits, level, method, tally)
 
 
 def _check_by_plain_lists(items: Sequence[Item], plan: Plan, values: Mapping[Want, Any], tally: Tally) -> None:
@@ -186,7 +209,7 @@ def _check_by_plain_lists(items: Sequence[Item], plan: Plan, values: Mapping[Wan
             tally.number(f"{want[0]} replicate {b}", None if isnan(drawn) else drawn, value if sound else None)
 
 
-def _check_limits(one: Reported, limits: tuple[float, float] | None, level: float, tally: Tally) -> None:
+def _check_limits(one: Reported, limits: tuple[float, float] | None, level: float, how: str, tally: Tally) -> None:
     entry = one.entry
     narrow = limits is None or limits[1] - limits[0] <= SAME_WIDTH * max(1.0, abs(limits[0]), abs(limits[1]))
     if entry["degenerate"] is not None or (narrow and one.measure.base != "Cmax"):
@@ -197,6 +220,8 @@ def _check_limits(one: Reported, limits: tuple[float, float] | None, level: floa
     if limits is None:
         tally.exact(f"{one.name} ci", entry["ci"], None)
         return
+    method = "clopper-pearson" if narrow else how
+    tally.exact(f"{one.name} ci_method", entry["ci_method"], method)
     said = entry["ci"] or [None, None]
     tally.number(f"{one.name} ci low", said[0], limits[0])
     tally.number(f"{one.name} ci high", said[1], limits[1])

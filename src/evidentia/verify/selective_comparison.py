@@ -16,6 +16,7 @@ from evidentia.verify.selective_reference import (
     Measure,
     Ordered,
     items_within,
+    name_of,
     needs_order,
     ordered,
     parse_definition,
@@ -46,7 +47,9 @@ def check_comparison(
     plan = Plan(wants, item_max, comparison["seed"], comparison["resamples"])
     differences = paired_differences((first, second), plan, progress)
     level = folder.summary["interval"]["level"]
+    _check_settings(folder, tally)
     for delta, want in zip(comparison["deltas"], keys, strict=True):
+        _check_words(delta, wants[want], want[1] if len(signals) > 1 else None, comparison, tally)
         sides = [ordered(run, wants[want], want[1], item_max) for run in (first, second)]
         _check_delta(delta, wants[want], sides, tally)
         _check_interval(delta, differences[want], level, tally)
@@ -60,6 +63,37 @@ def _want(delta: Mapping[str, Any], signals: Sequence[str]) -> Want:
         value = name.partition("[confidence=")[2][:-1]
         return definition, str(json.loads(value)) if value.startswith('"') else value
     return definition, signals[0] if needs_order(parse_definition(definition)) else None
+
+
+def _check_settings(folder: ResultFolder, tally: Tally) -> None:
+    """The comparison was made as the manifest says."""
+    comparison, manifest = folder.summary["comparison"], folder.manifest
+    tally.exact("comparison alpha", comparison["alpha"], manifest["options"]["alpha"])
+    for key in ("seed", "resamples"):
+        tally.exact(f"comparison {key}", comparison[key], folder.summary[key])
+
+
+def _check_words(
+    delta: Mapping[str, Any], measure: Measure, signal: str | None, comparison: Mapping[str, Any], tally: Tally
+) -> None:
+    """Name, sides, direction, family and sizes of a difference."""
+    name = str(delta["name"])
+    family = (
+        "measures" if measure.cut in {None, "common"} else "coverage" if measure.kind == "coverage" else "truncated"
+    )
+    expected = {
+        "name": name_of(measure, signal if needs_order(measure) else None),
+        "baseline": comparison["baseline"],
+        "system": comparison["system"],
+        "direction": "higher" if measure.base == "Cmax" else "lower",
+        "family": family,
+        "n": comparison["items"],
+        "system_n": comparison["items"],
+        "n_clusters": comparison["participants"],
+        "system_n_clusters": comparison["participants"],
+    }
+    for key, value in expected.items():
+        tally.exact(f"{name} {key}", delta[key], value)
 
 
 def _check_sizes(comparison: Mapping[str, Any], first: Sequence[Item], second: Sequence[Item], tally: Tally) -> None:
@@ -91,8 +125,9 @@ def _check_delta(delta: Mapping[str, Any], measure: Measure, sides: Sequence[Ord
         f"{name} delta", delta["delta"], after - before if known and after is not None and before is not None else None
     )
     fair = equal or measure.cut is not None or measure.base == "Cmax"
-    if not (known and fair):
-        tally.exact(f"{name} is not tested", delta["p"], None)
+    tally.exact(
+        f"{name} is tested", delta["p"] is not None, (known and fair and delta["ci"] is not None) or delta["p"] == 1.0
+    )
 
 
 def _check_interval(delta: Mapping[str, Any], differences: Values, level: float, tally: Tally) -> None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from statistics import NormalDist
 
 import numpy as np
 from numpy.random import Generator, Philox
 from numpy.typing import NDArray
 
-from evidentia.verify.selective_reference import Item, Measure, items_within, ordered, push
+from evidentia.verify.selective_reference import Item, Measure, ordered, push, steps_within
 
 Progress = Callable[[int, int], None]
 Want = tuple[str, str | None]  # an expanded definition, and the confidence that orders
@@ -23,7 +22,7 @@ Values = NDArray[np.float64]
 def clusters_of(items: Sequence[Item]) -> list[str]:
     """Ids in the order of the draws: as numbers where all are whole numbers, else as text."""
     ids = list(dict.fromkeys(item.cluster for item in items))
-    whole = all(name.lstrip("-").isdecimal() for name in ids)
+    whole = all(name.removeprefix("-").isdecimal() for name in ids)
     return sorted(ids, key=int) if whole else sorted(ids)
 
 
@@ -59,7 +58,7 @@ class Drawn:
         if measure.base == "Cmax":
             return self.predicted / self.total
         if measure.kind == "coverage":
-            count = int(-(-items_within(str(measure.cut), self.total) // 1))
+            count = steps_within(str(measure.cut), self.total)[2]
             return float(self.points[measure.base == JOINT][count - 1]) if count <= self.predicted else np.nan
         if self.predicted == 0:
             return np.nan
@@ -74,30 +73,29 @@ class Drawn:
             return max(own - rising.best(joint, measure.ties), 0.0)
         return own * self.total / self.predicted if measure.base.startswith("n") else own
 
-    def _end(self, measure: Measure, common: int | None) -> Fraction:
+    def _end(self, measure: Measure, common: int | None) -> tuple[int, float]:
+        """Where the area ends: whole items, and a part of the next one."""
         if measure.cut is None:
-            return Fraction(self.predicted)
-        asked = Fraction(common or 0) if measure.cut == "common" else items_within(measure.cut, self.total)
-        return min(asked, Fraction(self.predicted))
+            return self.predicted, 0.0
+        whole, rest = (common or 0, 0.0) if measure.cut == "common" else steps_within(measure.cut, self.total)[:2]
+        return (whole, rest) if whole < self.predicted else (self.predicted, 0.0)
 
-    def area(self, joint: bool, ties: str, end: Fraction) -> float:
+    def area(self, joint: bool, ties: str, end: tuple[int, float]) -> float:
         """The area up to so many items."""
-        point = self.points[joint]
+        point, (whole, rest) = self.points[joint], end
         if ties == "step":
-            whole = int(end)
-            rest = float(end - whole) * float(point[whole]) if end > whole else 0.0
-            return (float(point[:whole].sum()) + rest) / self.total
+            last = rest * float(point[whole]) if rest else 0.0
+            return (float(point[:whole].sum()) + last) / self.total
         x = np.concatenate([[0.0], self.ends])
         y = np.concatenate([[0.0 if joint else point[self.ends[0] - 1]], point[self.ends - 1]])
-        stop = float(end)
+        stop = whole + rest
         inside = np.append(x[x < stop], stop)
         return float(np.trapezoid(np.interp(inside, x, y), inside)) / self.total
 
     def best(self, joint: bool, ties: str) -> float:
         """The smallest area with these losses, which must ascend."""
-        end = Fraction(self.predicted)
         if ties == "step":
-            return self.area(joint, "step", end)
+            return self.area(joint, "step", (self.predicted, 0.0))
         if joint:
             return (float(self.points[True].sum()) - float(self.points[True][-1]) / 2) / self.total
         runs = np.flatnonzero(np.append(self.losses[1:] != self.losses[:-1], True))
@@ -230,4 +228,4 @@ def enough(measure: Measure, drawn: Drawn, common: int) -> bool:
         return True
     if measure.cut == "common":
         return common > 0
-    return bool(-(-items_within(measure.cut, drawn.total) // 1) <= drawn.predicted)
+    return steps_within(measure.cut, drawn.total)[2] <= drawn.predicted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from evidentia.verify.selective_draws import (
     replicate_values,
 )
 from evidentia.verify.selective_reference import Item, Measure, Ordered, ordered
+from evidentia.verify.sheet import Sheet, check_csv, check_latex
 from evidentia.verify.tally import Tally
 
 MEASURES = (
@@ -32,23 +34,36 @@ DELTAS = (
 )
 
 
-def check_selective_tables(folder: ResultFolder, tally: Tally) -> None:
-    """Every cell of every table; the summary that they are held against is itself recomputed."""
-    entries = [(name.partition("[")[0], entry) for name, entry in folder.summary["measures"].items()]
-    _check_table(folder, "measures", MEASURES, [_measure_row(name, entry) for name, entry in entries], tally)
-    matched = [entry for name, entry in entries if "@coverage=" in name]
-    _check_table(folder, "matched_coverage", MATCHED, [_matched_row(entry) for entry in matched], tally)
-    tied = [(name, entry) for name, entry in entries if "tie_sensitivity" in entry["details"]]
-    _check_table(folder, "tie_sensitivity", TIES, [_ties_row(name, entry) for name, entry in tied], tally)
-    _check_table(folder, "signals", SIGNALS, _signal_rows(entries), tally)
-    comparison = folder.summary.get("comparison")
-    if comparison is None:
-        return
-    for family in ("measures", "coverage", "truncated"):
-        rows = [_delta_row(delta) for delta in comparison["deltas"] if delta["family"] == family]
-        _check_table(folder, f"deltas_{family}", DELTAS, rows, tally)
-    rows = [[row["coverage"], "yes" if row["valid"] else "no", row["reason"]] for row in comparison["coverages"]]
-    _check_table(folder, "coverages", ("coverage", "valid", "reason"), rows, tally)
+def check_selective_tables(folder: ResultFolder, tally: Tally) -> list[str]:
+    """Every cell of every table, as CSV and LaTeX, against the summary; returns the files that there must be."""
+    made: list[str] = []
+    for sheet in selective_sheets(folder.summary):
+        if sheet.rows:
+            made += [f"{sheet.path}.csv", f"{sheet.path}.tex"]
+            check_csv(folder, sheet, tally)
+            check_latex(folder, sheet, tally)
+    return made
+
+
+def selective_sheets(summary: Mapping[str, Any]) -> list[Sheet]:
+    """The tables that a summary makes; the summary itself is recomputed elsewhere."""
+    entries = [(name.partition("[")[0], entry) for name, entry in summary["measures"].items()]
+    matched = [_matched_row(entry) for name, entry in entries if "@coverage=" in name]
+    tied = [_ties_row(name, entry) for name, entry in entries if "tie_sensitivity" in entry["details"]]
+    made = [
+        _sheet("measures", MEASURES, [_measure_row(name, entry) for name, entry in entries]),
+        _sheet("matched_coverage", MATCHED, matched),
+        _sheet("tie_sensitivity", TIES, tied),
+        _sheet("signals", SIGNALS, _signal_rows(entries)),
+    ]
+    comparison = summary.get("comparison")
+    if comparison is not None:
+        for family in ("measures", "coverage", "truncated"):
+            rows = [_delta_row(delta) for delta in comparison["deltas"] if delta["family"] == family]
+            made.append(_sheet(f"deltas_{family}", DELTAS, rows))
+        valid = [[row["coverage"], "yes" if row["valid"] else "no", row["reason"]] for row in comparison["coverages"]]
+        made.append(_sheet("coverages", ("coverage", "valid", "reason"), valid))
+    return made
 
 
 def _measure_row(name: str, entry: Mapping[str, Any]) -> list[Any]:
@@ -109,25 +124,8 @@ def _delta_row(delta: Mapping[str, Any]) -> list[Any]:
     ]
 
 
-def _check_table(
-    folder: ResultFolder, name: str, columns: Sequence[str], expected: Sequence[Sequence[Any]], tally: Tally
-) -> None:
-    if not expected:
-        tally.exact(f"tables/{name}.csv is there", folder.has(f"tables/{name}.csv"), False)
-        return
-    rows = folder.rows(f"tables/{name}.csv") if folder.has(f"tables/{name}.csv") else []
-    tally.exact(f"tables/{name}.csv columns", tuple(rows[0]) if rows else (), tuple(columns))
-    tally.exact(f"tables/{name}.csv rows", len(rows), len(expected))
-    for at, (row, cells) in enumerate(zip(rows, expected, strict=False), 1):
-        for column, cell in zip(columns, cells, strict=True):
-            _check_cell(f"tables/{name}.csv row {at} {column}", row.get(column), cell, tally)
-
-
-def _check_cell(where: str, said: str | None, cell: object, tally: Tally) -> None:
-    if cell is None or isinstance(cell, str):
-        tally.exact(where, said, cell or "")
-    elif isinstance(cell, int | float):
-        tally.number(where, _float(said), float(cell))
+def _sheet(name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Sheet:
+    return Sheet(f"tables/{name}", tuple(columns), tuple(tuple(row) for row in rows))
 
 
 def _float(cell: str | None) -> float | str | None:
@@ -137,15 +135,18 @@ def _float(cell: str | None) -> float | str | None:
         return cell
 
 
-def check_selective_figures(folder: ResultFolder, items: Sequence[Item], tally: Tally) -> None:
-    """Every step of every risk-coverage curve."""
-    data = folder.summary["dataset"]
+def check_selective_figures(folder: ResultFolder, items: Sequence[Item], tally: Tally) -> list[str]:
+    """Every step of every risk-coverage curve; returns the files that there must be."""
+    data, made = folder.summary["dataset"], []
     for place, signal in enumerate(data["signals"], 1):
-        names = sorted(path.name for path in (folder.path / "figures").glob(f"risk_coverage_{place}_*.csv"))
-        tally.exact(f"figures of {signal}", len(names), 1)
-        for name in names:
-            made = ordered(items, STEPS, signal, data["item_max"])
-            _check_steps(folder.rows(f"figures/{name}"), f"figures/{name}", made, data["item_max"], tally)
+        stem = f"{place}_{re.sub(r'[^A-Za-z0-9]+', '_', signal)[:40]}"
+        steps = ordered(items, STEPS, signal, data["item_max"])
+        name = f"figures/risk_coverage_{stem}.csv"
+        made.append(name)
+        _check_steps(folder.rows(name), name, steps, data["item_max"], tally)
+        if folder.summary["resamples"] and steps.losses:
+            made.append(f"figures/risk_coverage_band_{stem}.csv")
+    return made
 
 
 def check_selective_bands(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -75,6 +76,20 @@ def parse_definition(text: str) -> Measure:
         found["kind"],
         found["cut"],
     )
+
+
+def name_of(measure: Measure, signal: str | None) -> str:
+    """The name that a number must have: choices that are usual are left out, the confidence stands in brackets."""
+    usual = "abs_norm" if "AUGRC" in measure.base else "abs"
+    params = [
+        *(["order=oracle"] if measure.order == "oracle" else []),
+        *(["ties=plateau"] if measure.ties == "plateau" else []),
+        *([f"loss={measure.loss}"] if measure.base != "Cmax" and measure.loss != usual else []),
+    ]
+    cut = f"@{measure.kind}={measure.cut}" if measure.cut is not None else ""
+    plain = signal is None or re.fullmatch(r'[^",\[\]\s](?:[^",\[\]]*[^",\[\]\s])?', signal) is not None
+    group = "" if signal is None else f"[confidence={signal if plain else json.dumps(signal, ensure_ascii=False)}]"
+    return measure.base + (f"({','.join(params)})" if params else "") + cut + group
 
 
 def needs_order(measure: Measure) -> bool:
@@ -223,6 +238,13 @@ def items_within(cut: str, total: int) -> Fraction:
     share = Fraction(Decimal(cut))
     nearest = round(share * total)
     return Fraction(nearest) if float(Fraction(nearest, total)) == float(share) else share * total
+
+
+@cache
+def steps_within(cut: str, total: int) -> tuple[int, float, int]:
+    """Whole items within a coverage, the part of the next one, and how many it takes to reach it."""
+    items = items_within(cut, total)
+    return int(items), float(items - int(items)), int(-(-items // 1))
 
 
 def reaches(measure: Measure, data: Ordered) -> bool:
