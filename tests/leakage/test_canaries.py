@@ -90,6 +90,20 @@ def test_a_gold_derived_feature_under_an_innocent_name_is_caught_by_all_four(
 
 
 @dataclass
+class Agreeing(Toy):
+    """A feature that says whether a post's first two labels agree, which they still do when all are turned round."""
+
+    def features(self, posts: Sequence[Post]) -> Features:
+        plain = super().features(posts)
+        agree = np.repeat([float(post.labels[0] == post.labels[1]) for post in posts], CRITERIA)
+        return Features((*plain.names, "tone"), np.column_stack([plain.values, agree]))
+
+
+def test_a_leak_that_survives_turning_all_labels_round_is_caught(posts: tuple[list[Post], list[Post]]) -> None:
+    assert run(Agreeing(), posts)["CANARY001"].message.startswith("these move: tone")
+
+
+@dataclass
 class Holes(Toy):
     """A feature that is only there where there is evidence: what it says is nothing, that it says it is all."""
 

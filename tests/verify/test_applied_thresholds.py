@@ -72,7 +72,15 @@ def another_value(folder: Path) -> None:
     edited_manifest(change)(folder)
 
 
+def without_the_block(folder: Path) -> None:
+    path = folder / "manifest.json"
+    content = json.loads(path.read_text(encoding="utf-8"))
+    del content["applied_thresholds"]
+    path.write_text(json.dumps(content), encoding="utf-8")
+
+
 EDITS = {
+    "the record removed": without_the_block,
     "tuned on a judged post": tuned_on_a_judged_post,
     "another value": another_value,
     "another hash": edited_manifest(lambda fold: gate_of(fold)["tuned_on"].update(posts_sha256="0" * 64)),
@@ -96,6 +104,27 @@ def test_a_run_without_folds_verifies_and_its_thresholds_are_looked_at(tmp_path:
     assert verify_folder(tmp_path / "out").mismatches == ()
     another_value(tmp_path / "out")
     assert any("of its rows" in mismatch.where for mismatch in verify_folder(tmp_path / "out").mismatches)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda summary: summary.update(headline={"AUROC": 0.99}),
+        lambda summary: summary["measures"]["AUROC"].update(note="the best so far"),
+        lambda summary: summary["checks"].pop(),
+        lambda summary: summary["checks"].append(dict(summary["checks"][0])),
+    ],
+    ids=["a key more", "a key more of a number", "a check less", "a check twice"],
+)
+def test_what_does_not_belong_into_a_summary_is_noticed(
+    result: Path, tmp_path: Path, change: Callable[[dict[str, Any]], None]
+) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(result, copy)
+    summary = json.loads((copy / "summary.json").read_text(encoding="utf-8"))
+    change(summary)
+    (copy / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
+    assert any(mismatch.where.startswith("summary.json") for mismatch in verify_folder(copy).mismatches)
 
 
 def test_thresholds_of_folds_that_a_run_lacks_are_no_leak() -> None:

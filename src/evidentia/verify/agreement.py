@@ -15,11 +15,25 @@ from evidentia.verify.study import Study
 from evidentia.verify.tally import Tally
 
 SUMMARY = "evidentia.summary/1"
+KEYS = (
+    *("checks", "dataset", "interval", "measures", "not_computed", "notes", "other_definitions", "profile"),
+    *("resamples", "schema", "seed"),
+)
+ENTRY = (
+    *("ci", "ci_method", "definition", "degenerate", "details", "direction", "distribution", "family", "fold_mean"),
+    *("fold_std", "folds_used", "label", "left_out", "meaning", "n", "n_clusters", "population"),
+    *("replicates_left_out", "value", "warnings"),
+)
 
 
 def check_settings(folder: ResultFolder, tally: Tally) -> None:
     """Summary and manifest agree on how the result was made."""
     tally.exact("summary.json: schema", folder.summary["schema"], SUMMARY)
+    tally.exact("summary.json: keys", tuple(sorted(folder.summary)), KEYS)
+    for name, entry in folder.summary["measures"].items():
+        tally.exact(f"summary.json: {name}: keys", tuple(sorted(entry)), ENTRY)
+    given = any(source["role"] == "thresholds" for source in folder.manifest["inputs"])
+    tally.exact("manifest.json: applied_thresholds", "applied_thresholds" in folder.manifest, given)
     for key in ("profile", "seed", "resamples"):
         tally.exact(f"summary.json: {key}", folder.summary[key], folder.manifest[key])
     for given in folder.manifest["inputs"]:

@@ -12,6 +12,11 @@ from evidentia.verify.tally import Tally
 
 PASSED, FAILED, ABSENT = "passed", "failed", "not applicable"
 Outcome = tuple[str, int]  # the state, and how many things were looked at
+CODES = (
+    *("BASE001", "CARD001", "DEPTH001", "DUP001", "DYNK001", "FEAT001", "FOLD001", "GATE001", "GOOD001", "INT001"),
+    *("KPIN001", "LABEL001", "LEAK001", "LOSS001", "NAME001", "PICK001", "POINT001", "POP001", "PROB001", "RANGE001"),
+    *("RANK001", "RANK002", "RANK003", "ROWS001", "SAME001", "STATE001", "SUM001", "TUNE001", "TUNE002"),
+)
 _CELL = re.compile(r"TP(?P<rest>.*)", re.DOTALL)
 
 
@@ -28,6 +33,8 @@ def check_findings(folder: ResultFolder, points: Points, tally: Tally) -> None:
         "SUM001": _confusion_tables(points.expected.entries),
         "RANGE001": (PASSED, _values(folder)),
     }
+    codes = [str(check["code"]) for check in summary["checks"]]
+    tally.exact("summary.json: checks", codes, sorted(CODES))
     said = {check["code"]: (check["status"], check["looked"]) for check in summary["checks"]}
     for code, outcome in found.items():
         tally.exact(f"summary.json: checks: {code}", said.get(code), outcome)
