@@ -25,7 +25,7 @@ from evidentia.errors import InputError
 from evidentia.evaluation.compare import OnMismatch
 from evidentia.evaluation.files import write_folder, write_selective
 from evidentia.evaluation.intervals import Method, Resampling
-from evidentia.evaluation.replicates import Progress
+from evidentia.evaluation.replicates import Progress, part_of
 from evidentia.evaluation.selective_compare import compare_items
 from evidentia.evaluation.selective_result import evaluate_items
 from evidentia.report import write_curves, write_tables
@@ -86,7 +86,7 @@ def evaluate(
         coverage=grid,
         measures=measures,
         resampling=resampling,
-        progress=progress,
+        progress=progress if other is None else part_of(progress, 0, 2),
     )
     if other is not None:
         comparison = compare(
@@ -101,7 +101,7 @@ def evaluate(
             alpha=alpha,
             resamples=resamples,
             ci=ci,
-            progress=progress,
+            progress=part_of(progress, 1, 2),
         )
         result = replace(result, comparison=comparison)
     options: Mapping[str, Any] = {

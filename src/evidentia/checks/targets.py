@@ -14,6 +14,7 @@ from evidentia.tables import DatasetCard, card
 
 Decision = Literal["met", "not met", "not decidable"]
 Relation = Literal[">=", "<=", ">", "<"]
+RELATIONS: dict[str, Relation] = {">=": ">=", "<=": "<=", ">": ">", "<": "<"}
 _TARGET = re.compile(
     r"\s*(?P<name>.+?)\s*(?P<relation>>=|<=|>|<)\s*(?P<bound>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(?P<percent>%?)\s*"
 )
@@ -65,11 +66,10 @@ def parse_target(text: str) -> Target:
     found = _TARGET.fullmatch(text)
     if found is None:
         raise InputError(f"{typed(text)} is not a target. Write for example 'AUROC>=0.85' or 'ECE<0.05'.")
-    relation: Relation = found["relation"]  # type: ignore[assignment]
     bound = float(found["bound"]) / (100 if found["percent"] else 1)
     if not math.isfinite(bound):
         raise InputError(f"{typed(text)}: the bound of a target is a finite number.")
-    return Target(found["name"], relation, bound)
+    return Target(found["name"], RELATIONS[found["relation"]], bound)
 
 
 def targets_of(texts: Iterable[str], known: DatasetCard | None, *, selective: bool) -> tuple[Target, ...]:

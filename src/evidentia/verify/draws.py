@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-import re
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evidentia.verify.evidence import Query
+from evidentia.verify.order import as_numbers
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -20,18 +21,6 @@ Bools = NDArray[np.bool_]
 Progress = Callable[[int, int], None]
 
 CELLS = 1 << 19  # multiplicities in work at once
-
-
-def in_order(ids: Iterable[str]) -> list[str]:
-    """Different ids in the order of the draws: numerically where all are integers, else as strings.
-
-    >>> in_order(["10", "9", "9"]), in_order(["10", "9", "x"])
-    (['9', '10'], ['10', '9', 'x'])
-    """
-    distinct = sorted(set(ids))
-    if all(re.fullmatch(r"[+-]?[0-9]+", text) for text in distinct):
-        distinct.sort(key=int)
-    return distinct
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +45,7 @@ class Draws:
     def blocks(self) -> Iterator[tuple[slice, Callable[[], Floats]]]:
         """Ranges of replicates with what makes their weights."""
         for part in _ranges(self.resamples, self.posts):
-            yield part, lambda part=part: self.weights(part.start, part.stop)  # type: ignore[misc]
+            yield part, partial(self.weights, part.start, part.stop)
 
 
 @dataclass(frozen=True)
@@ -73,7 +62,7 @@ class LeftOut:
     def blocks(self) -> Iterator[tuple[slice, Callable[[], Floats]]]:
         """Ranges of posts with the weights that leave each of them out."""
         for part in _ranges(self.posts, self.posts):
-            yield part, lambda part=part: self._weights(part)  # type: ignore[misc]
+            yield part, partial(self._weights, part)
 
     def _weights(self, part: slice) -> Floats:
         weights = np.ones((self.posts, part.stop - part.start))
@@ -83,14 +72,14 @@ class LeftOut:
 
 def draws_of(queries: Sequence[Query], resamples: int, seed: int, *, stratified: bool) -> Draws:
     """The plan over the posts of these queries; strata are the folds in their own order."""
-    posts = in_order(query.post for query in queries)
+    posts = as_numbers({query.post for query in queries})
     if not stratified:
         return Draws(len(posts), resamples, seed, (np.arange(len(posts)),))
     place = {post: at for at, post in enumerate(posts)}
     members: dict[str, set[int]] = {}
     for query in queries:
         members.setdefault(str(query.fold), set()).add(place[query.post])
-    return Draws(len(posts), resamples, seed, tuple(np.array(sorted(members[fold])) for fold in in_order(members)))
+    return Draws(len(posts), resamples, seed, tuple(np.array(sorted(members[fold])) for fold in as_numbers(members)))
 
 
 def over_blocks(

@@ -8,9 +8,10 @@ from types import MappingProxyType
 
 import numpy as np
 
-from evidentia.verify.draws import Bools, Floats, Ints, in_order
+from evidentia.verify.draws import Bools, Floats, Ints
 from evidentia.verify.evidence import Query
 from evidentia.verify.interval_names import Group
+from evidentia.verify.order import as_numbers
 
 MISSING = "(missing)"
 
@@ -88,7 +89,7 @@ def value_of(query: Query, column: str) -> str:
 
 def arrays_of(queries: Sequence[Query], decisions: Mapping[str, Sequence[int]]) -> Arrays:
     """Lay the queries out."""
-    posts = in_order(query.post for query in queries)
+    posts = as_numbers({query.post for query in queries})
     place = {post: at for at, post in enumerate(posts)}
     criterion = np.array([query.criterion for query in queries])
     return Arrays(

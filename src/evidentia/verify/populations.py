@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from evidentia.verify.catalogue import Definition
 from evidentia.verify.evidence import Query
@@ -153,7 +154,7 @@ def needs(definition: Definition) -> tuple[str, ...]:
 def unmet(study: Study, definition: Definition) -> str | None:
     """The words for what the run lacks, or None if nothing is missing."""
     for need in needs(definition):
-        if not study.once(("need", need), lambda need=need: _met(study, need)):  # type: ignore[misc]
+        if not study.once(("need", need), partial(_met, study, need)):
             return NEEDS[need]
     return None
 

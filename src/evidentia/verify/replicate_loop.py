@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from evidentia.verify.draws import Draws, in_order
+from evidentia.verify.draws import Draws
 from evidentia.verify.evidence import Query
 from evidentia.verify.interval_names import Defined
+from evidentia.verify.order import as_numbers
 from evidentia.verify.replicate_fits import FLAT, TINY, log_odds, solve_line, solve_shift
 from evidentia.verify.replicate_plain import RANKED, Row, average, of_post, of_rows, ratio, scored, swept
 
@@ -25,7 +26,7 @@ class Loop:
         for at, query in enumerate(queries):
             said = {cut: decided[at] for cut, decided in decisions.items()}
             rows.setdefault(query.post, []).append(Row(query, said))
-        self.whole = [rows[post] for post in in_order(rows)]
+        self.whole = [rows[post] for post in as_numbers(rows)]
         picks = (draws.picks(replicate) for replicate in range(min(LOOPS, draws.resamples)))
         self.resampled = [[self.whole[post] for post in drawn] for drawn in picks]
 

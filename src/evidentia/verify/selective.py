@@ -7,16 +7,17 @@ from dataclasses import dataclass
 from math import isnan
 from typing import Any
 
+import numpy as np
+
 from evidentia.verify.folder import ResultFolder
+from evidentia.verify.limits import all_or_none, bca_limits, percentile_limits, spread_out
 from evidentia.verify.selective_comparison import check_comparison
 from evidentia.verify.selective_draws import (
     Plan,
     Want,
-    bca_of,
     clusters_of,
     draws,
     leave_one_out_values,
-    limits_of,
     replicate_values,
 )
 from evidentia.verify.selective_files import (
@@ -41,7 +42,6 @@ from evidentia.verify.tally import Tally
 Progress = Callable[[int, int], None]
 COVERAGES = ("0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9", "1")
 LOOPED = 5  # replicates that are also built as plain lists
-SAME_WIDTH = 1e-12
 
 
 @dataclass(frozen=True)
@@ -190,9 +190,10 @@ def _check_intervals(
         mine = values[one.want]
         point = one.entry["value"]
         if method == "bca" and point is not None:
-            limits, left_out = bca_of(mine, point, without[one.want], level)
+            limits = bca_limits(mine, point, without[one.want], level)
         else:
-            limits, left_out = limits_of(mine, level)
+            limits = percentile_limits(mine, level)
+        left_out = int(np.count_nonzero(np.isnan(mine)))
         tally.exact(f"{one.name} replicates_left_out", one.entry["replicates_left_out"], left_out)
         _check_limits(one, limits, level, method, tally)
 
@@ -211,7 +212,7 @@ def _check_by_plain_lists(items: Sequence[Item], plan: Plan, values: Mapping[Wan
 
 def _check_limits(one: Reported, limits: tuple[float, float] | None, level: float, how: str, tally: Tally) -> None:
     entry = one.entry
-    narrow = limits is None or limits[1] - limits[0] <= SAME_WIDTH * max(1.0, abs(limits[0]), abs(limits[1]))
+    narrow = limits is None or not spread_out(*limits)
     if entry["degenerate"] is not None or (narrow and one.measure.base != "Cmax"):
         tally.exact(f"{one.name} ci", entry["ci"], None)
         return
@@ -228,9 +229,4 @@ def _check_limits(one: Reported, limits: tuple[float, float] | None, level: floa
 
 
 def _exact_limits(value: float, n: int, level: float) -> tuple[float, float] | None:
-    from scipy.stats import binomtest
-
-    if value not in {0.0, 1.0}:
-        return None
-    found = binomtest(round(value * n), n).proportion_ci(level, method="exact")
-    return float(found.low), float(found.high)
+    return all_or_none(n, level, every=value == 1.0) if value in {0.0, 1.0} else None

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from evidentia.verify.folder import ResultFolder
-from evidentia.verify.selective_draws import Plan, Values, Want, clusters_of, limits_of, paired_differences
+from evidentia.verify.limits import SAME, percentile_limits, spread_out
+from evidentia.verify.selective_draws import Plan, Values, Want, clusters_of, paired_differences
 from evidentia.verify.selective_reference import (
     Item,
     Measure,
@@ -26,7 +27,6 @@ from evidentia.verify.selective_reference import (
 from evidentia.verify.tally import Tally
 
 Progress = Callable[[int, int], None]
-SAME_WIDTH = 1e-12
 
 
 def check_comparison(
@@ -132,9 +132,10 @@ def _check_delta(delta: Mapping[str, Any], measure: Measure, sides: Sequence[Ord
 
 def _check_interval(delta: Mapping[str, Any], differences: Values, level: float, tally: Tally) -> None:
     name = str(delta["name"])
-    limits, left_out = limits_of(differences, level)
+    limits = percentile_limits(differences, level)
+    left_out = int(np.count_nonzero(np.isnan(differences)))
     tally.exact(f"{name} replicates_left_out", delta["replicates_left_out"], left_out)
-    wide = limits is not None and limits[1] - limits[0] > SAME_WIDTH * max(1.0, abs(limits[0]), abs(limits[1]))
+    wide = limits is not None and spread_out(*limits)
     if delta["delta"] is None or limits is None or not wide:
         tally.exact(f"{name} ci", delta["ci"], None)
     else:
@@ -143,7 +144,7 @@ def _check_interval(delta: Mapping[str, Any], differences: Values, level: float,
         tally.number(f"{name} ci high", said[1], limits[1])
     if delta["p"] is not None:
         held = differences[~np.isnan(differences)]
-        fewer = min(int(np.sum(held <= 1e-12)), int(np.sum(held >= -1e-12)))
+        fewer = min(int(np.sum(held <= SAME)), int(np.sum(held >= -SAME)))
         tally.number(f"{name} p", delta["p"], min(1.0, 2 * (1 + fewer) / (len(held) + 1)) if wide else 1.0)
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 from numpy.random import Generator, Philox
 from numpy.typing import NDArray
 
+from evidentia.verify.order import as_numbers
 from evidentia.verify.selective_reference import Item, Measure, ordered, push, steps_within
 
 Progress = Callable[[int, int], None]
@@ -19,11 +19,9 @@ JOINT = "Joint"  # the joint risk at a coverage, for the bands of a figure
 Values = NDArray[np.float64]
 
 
-def clusters_of(items: Sequence[Item]) -> list[str]:
-    """Ids in the order of the draws: as numbers where all are whole numbers, else as text."""
-    ids = list(dict.fromkeys(item.cluster for item in items))
-    whole = all(name.removeprefix("-").isdecimal() for name in ids)
-    return sorted(ids, key=int) if whole else sorted(ids)
+def clusters_of(items: Sequence[Item]) -> tuple[str, ...]:
+    """Ids in the order of the draws."""
+    return as_numbers({item.cluster for item in items})
 
 
 def draws(clusters: int, seed: int, replicate: int) -> NDArray[np.int64]:
@@ -135,35 +133,6 @@ class Prepared:
             rising = np.sort(drawn)
             made[key] = (Drawn(drawn, np.repeat(sure, copies), total), Drawn(rising, -rising, total))
         return made
-
-
-def limits_of(values: Values, level: float) -> tuple[tuple[float, float] | None, int]:
-    """Percentile limits of the defined replicates, and how many are not."""
-    held = values[~np.isnan(values)]
-    left_out = len(values) - len(held)
-    if not len(held):
-        return None, left_out
-    low, high = (float(x) for x in np.quantile(held, [(1 - level) / 2, (1 + level) / 2]))
-    return (low, high), left_out
-
-
-def bca_of(values: Values, point: float, without: Values, level: float) -> tuple[tuple[float, float] | None, int]:
-    """Bias-corrected and accelerated limits."""
-    held, kept, normal = values[~np.isnan(values)], without[~np.isnan(without)], NormalDist()
-    if not len(held):
-        return None, len(values)
-    same = np.abs(held - point) <= 1e-12 * max(1.0, abs(point))
-    below = (np.sum((held < point) & ~same) + 0.5 * np.sum(same)) / len(held)
-    bias = normal.inv_cdf(min(max(float(below), 0.5 / len(held)), 1 - 0.5 / len(held)))
-    gaps = kept.mean() - kept if len(kept) else np.zeros(1)
-    spread = float(np.sum(gaps**2)) ** 1.5
-    bend = float(np.sum(gaps**3)) / (6 * spread) if spread > 0 else 0.0
-    shares = []
-    for share in ((1 - level) / 2, (1 + level) / 2):
-        shift = bias + normal.inv_cdf(share)
-        shares.append(normal.cdf(bias + shift / max(1 - bend * shift, 1e-9)))
-    low, high = (float(x) for x in np.quantile(held, shares))
-    return (low, high), len(values) - len(held)
 
 
 def replicate_values(items: Sequence[Item], plan: Plan, progress: Progress | None = None) -> dict[Want, Values]:

@@ -6,12 +6,14 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from evidentia.verify.folder import ResultFolder, Row
+from evidentia.verify.limits import percentile_limits
 from evidentia.verify.selective_draws import (
     JOINT,
     Plan,
     Progress,
-    limits_of,
     replicate_once,
     replicate_values,
 )
@@ -172,7 +174,7 @@ def check_selective_bands(
                 items, Plan(wants, data["item_max"], summary["seed"], summary["resamples"]), progress
             )
             point = replicate_once(items, Plan(wants, data["item_max"], summary["seed"], 1))
-            limits = {want: limits_of(values[want], level) for want in wants}
+            limits = {w: (percentile_limits(v, level), int(np.count_nonzero(np.isnan(v)))) for w, v in values.items()}
             for row in rows:
                 for base, column in (("MAE", "risk"), (JOINT, "joint_risk")):
                     want = (f"{base}@{row['coverage']}", signal)

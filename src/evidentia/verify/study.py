@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from evidentia.verify.catalogue import Definition
 from evidentia.verify.evidence import Query
@@ -31,7 +31,7 @@ class Scope:
         """What several measures need of the same group is made once."""
         if key not in self.memo:
             self.memo[key] = make()
-        return self.memo[key]  # type: ignore[return-value]
+        return cast(T, self.memo[key])
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ class Study:
         """What several definitions share is made once."""
         if key not in self.memo:
             self.memo[key] = make()
-        return self.memo[key]  # type: ignore[return-value]
+        return cast(T, self.memo[key])
 
     @cached_property
     def whole(self) -> Scope:
