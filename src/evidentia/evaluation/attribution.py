@@ -11,6 +11,7 @@ from evidentia.tables.queries import POS, Bools, Floats, Ints, Queries
 
 LISTS = ("gold_sent_uids", "ranked_sent_uids", "selected_sent_uids")
 RETURNED, RETRIEVER, GATE, K, RANKING = range(5)
+FATES = ("returned", "retriever cut", "gate", "K", "ranking")
 
 
 def attribute(run: Run) -> Attribution | None:
@@ -26,7 +27,7 @@ def attribute(run: Run) -> Attribution | None:
     sentences = _gold_sentences(run)
     cap = int(queries.n_selected.max(initial=0))
     owner = sentences["query"].to_numpy()
-    fate = _fate(sentences, _open(queries), cap)
+    fate = _fate(sentences, let_through(queries), cap)
     criteria = {name: queries.criterion == code for code, name in enumerate(queries.criterion_ids)}
     everyone = np.ones(len(queries), bool)
     regret = {name: found for name, of in criteria.items() if (found := _regret(queries, of)) is not None}
@@ -39,7 +40,18 @@ def attribute(run: Run) -> Attribution | None:
     )
 
 
-def _open(queries: Queries) -> Bools:
+def fates(run: Run) -> pl.DataFrame | None:
+    """Every gold sentence (query, uid, rank) with what became of it; None without gold, rankings and selections."""
+    queries = run.queries
+    if not set(LISTS) <= set(run.frame.columns) or queries.n_selected is None:
+        return None
+    sentences = _gold_sentences(run)
+    fate = _fate(sentences, let_through(queries), int(queries.n_selected.max(initial=0)))
+    return sentences.with_columns(fate=pl.Series([FATES[code] for code in fate], dtype=pl.String))
+
+
+def let_through(queries: Queries) -> Bools:
+    """The queries that the gate does not stop; all of them where there is none."""
     return np.ones(len(queries), bool) if queries.gate is None else queries.gate
 
 
@@ -60,7 +72,7 @@ def _members(frame: pl.DataFrame, column: str) -> pl.DataFrame:
     return frame.filter(pl.col(column).list.len() > 0).select("query", uid=column).explode("uid")
 
 
-def _fate(sentences: pl.DataFrame, let_through: Bools, cap: int) -> Ints:
+def _fate(sentences: pl.DataFrame, passing: Bools, cap: int) -> Ints:
     """What became of every gold sentence."""
     query, selected = sentences["query"].to_numpy(), sentences["selected"].to_numpy()
     rank = sentences["rank"].fill_null(0).to_numpy()
@@ -70,14 +82,14 @@ def _fate(sentences: pl.DataFrame, let_through: Bools, cap: int) -> Ints:
     # of more gold sentences than the largest selection holds, the deepest are out of reach of any ranking
     beyond = found["deeper"].fill_null(0).to_numpy() < found["held"].to_numpy().astype(np.int64) - cap
     reachable = (rank <= cap) | beyond
-    choices = [selected, rank == 0, ~let_through[query], reachable]
+    choices = [selected, rank == 0, ~passing[query], reachable]
     return np.select(choices, [RETURNED, RETRIEVER, GATE, K], RANKING)
 
 
 def _losses(queries: Queries, owner: Ints, fate: Ints, of: Bools) -> Losses:
     assert queries.n_selected is not None
     counts = np.bincount(fate[of[owner]], minlength=5).tolist()
-    alert = queries.state == POS if queries.state is not None else _open(queries)
+    alert = queries.state == POS if queries.state is not None else let_through(queries)
     negative = of & ~queries.label
     return Losses(
         gold=sum(counts),
@@ -95,7 +107,7 @@ def _regret(queries: Queries, of: Bools) -> KRegret | None:
     assert queries.n_selected is not None
     assert queries.n_selected_gold is not None
     assert queries.n_gold is not None
-    rows = np.flatnonzero(of & queries.label & _open(queries))
+    rows = np.flatnonzero(of & queries.label & let_through(queries))
     if not len(rows):
         return None
     k, gold = queries.n_selected[rows], queries.n_gold[rows]

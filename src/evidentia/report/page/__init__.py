@@ -1,0 +1,8 @@
+"""The report as one HTML page: what a folder holds becomes a `Content`, and a `Content` becomes a page, byte for byte."""
+
+from evidentia.report.page.content import Content
+from evidentia.report.page.pack import unpack
+from evidentia.report.page.read import read_content
+from evidentia.report.page.render import render
+
+__all__ = ["Content", "read_content", "render", "unpack"]

@@ -1,0 +1,99 @@
+"""What the page of an evaluated run puts where."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from evidentia.checks.folder import evaluation_of
+from evidentia.checks.targets import judge, targets_of
+from evidentia.report.page.content import Content
+from evidentia.report.page.evaluation_figures import evaluation_figures
+from evidentia.report.page.words import headlines, workload
+from evidentia.report.tables import Table
+from evidentia.tables import load_card
+from evidentia.tables.card import built_in_cards
+
+GROUP_TABLES = ("criteria", "states", "evidence", "folds", "confusion", "reliability", "attribution", "dynamic_k")
+FAMILIES = {
+    "detection": "Telling evidence from none",
+    "calibration": "Probabilities",
+    "ranking": "Ranking of sentences",
+    "extraction": "What is returned",
+    "gate": "Three-state gate",
+    "deployment": "Deployed decision",
+    "multilabel": "Posts as a whole",
+}
+
+
+def evaluation_page(content: Content) -> dict[str, Any]:
+    """Everything that the template asks for."""
+    numbers = content.numbers
+    measures = numbers["measures"]
+    return {
+        "title": f"Evidentia: {content.name}",
+        "numbers": numbers,
+        "measures": measures,
+        "state": verification_state(content),
+        "checks": numbers["checks"],
+        "check_counts": Counter(check["status"] for check in numbers["checks"]),
+        "headlines": headlines(measures),
+        "workload": workload(measures),
+        "targets": _targets(content),
+        "families": _families(measures),
+        "group_columns": _group_columns(measures),
+        "group_tables": _tables(content),
+        "others": content.table("other_definitions"),
+        "figures": evaluation_figures(content),
+        "explorer": _explorer(content),
+        "scripts": ("explorer.js", "errors.js"),
+    }
+
+
+def verification_state(content: Content) -> dict[str, str]:
+    """Not yet verified, passed or failed: the first thing that a reader should know."""
+    said = content.verification
+    if said is None or not said["current"]:
+        return {"kind": "none", "words": "Not yet verified", "more": "run: evidentia verify OUT"}
+    if said["mismatches"] or not said["comparisons"]:
+        return {"kind": "failed", "words": "Verification failed", "more": f"{said['mismatches']:,} of {said['comparisons']:,} comparisons do not match"}
+    return {"kind": "passed", "words": "Independently verified", "more": f"{said['comparisons']:,} comparisons, no mismatch"}
+
+
+def _targets(content: Content) -> list[dict[str, Any]]:
+    """The targets of the dataset card, else the contract's, each decided by its interval."""
+    evaluation = evaluation_of(content.numbers, dict(content.manifest))
+    name = evaluation.dataset.get("card")
+    card = load_card(name) if isinstance(name, str) and name in built_in_cards() else None
+    judged = [judge(target, evaluation) for target in targets_of((), card, selective=False)]
+    return [
+        {"target": str(one.target), "name": one.estimate.name if one.estimate else None, "decision": one.decision, "reason": one.reason}
+        for one in judged
+        if one.estimate is not None
+    ]
+
+
+def _families(measures: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The measures of the whole run, by family."""
+    made: dict[str, list[tuple[str, Any]]] = {}
+    for name, entry in measures.items():
+        if "[" not in name:
+            made.setdefault(entry["family"], []).append((name, entry))
+    return [{"name": family, "title": FAMILIES.get(family, family), "rows": rows} for family, rows in made.items()]
+
+
+def _group_columns(measures: Mapping[str, Any]) -> list[str]:
+    """The columns that numbers are grouped by."""
+    groups = (name.partition("[")[2].partition("=")[0] for name in measures if "[" in name)
+    return list(dict.fromkeys(groups))
+
+
+def _tables(content: Content) -> list[Table]:
+    """The tables by group, slices after the rest."""
+    named = [table for name in GROUP_TABLES if (table := content.table(name)) is not None]
+    return [*named, *(table for table in content.tables if table.name.startswith("slice_"))]
+
+
+def _explorer(content: Content) -> bool:
+    return content.figure("operating_screening") is not None and content.figure("operating_alerts") is not None

@@ -1,0 +1,65 @@
+"""A figure: a Vega-Lite drawing of a table, and the words below it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evidentia.report.tables import Table, Value
+
+SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
+Spec = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A drawing without its data, and the table that it draws; a wide one takes a row of the page."""
+
+    name: str
+    title: str
+    caption: str
+    table: Table
+    spec: Mapping[str, Any]
+    wide: bool = False
+
+    def drawn(self, config: Mapping[str, Any]) -> Spec:
+        """The whole specification, with its data."""
+        return {"$schema": SCHEMA, "data": {"values": records(self.table)}, "config": dict(config), **self.spec}
+
+
+def records(table: Table) -> list[dict[str, Value]]:
+    """The rows of a table by column, under names that Vega cannot take for a path (it splits at dots and brackets)."""
+    names = [field(column) for column in table.columns]
+    return [dict(zip(names, row, strict=True)) for row in table.rows]
+
+
+def field(column: str) -> str:
+    """A column's name as a field of Vega-Lite.
+
+    >>> field("fold 0.5[a]")
+    'fold 0_5_a_'
+    """
+    return "".join("_" if letter in ".[]\\'\"" else letter for letter in column)
+
+
+def x(name: str, title: str, **more: Any) -> Spec:
+    """A quantitative axis."""
+    return {"field": name, "type": "quantitative", "title": title, **more}
+
+
+def tooltip(*columns: tuple[str, str], digits: str = ".4f") -> list[Spec]:
+    """What hovering shows: quantitative unless the column is marked with ``:n``; counts with ``:c``."""
+    made: list[Spec] = []
+    for column, title in columns:
+        name, _, kind = column.partition(":")
+        if kind == "n":
+            made.append({"field": name, "type": "nominal", "title": title})
+        else:
+            made.append({"field": name, "type": "quantitative", "title": title, "format": "," if kind == "c" else digits})
+    return made
+
+
+def table_of(name: str, title: str, columns: Sequence[str], rows: Sequence[Sequence[Value]]) -> Table:
+    """A table from any rows."""
+    return Table(name, title, tuple(columns), tuple(tuple(row) for row in rows))

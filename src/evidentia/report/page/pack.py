@@ -1,0 +1,32 @@
+"""A page carries its own content: strict JSON, compressed, as text that cannot end a script element."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import gzip
+import re
+import zlib
+
+from evidentia.errors import InputError
+from evidentia.report.page.content import Content
+from evidentia.results import dumps, loads
+
+MARK = '<script type="application/octet-stream" id="evidentia-content">'
+_CARRIED = re.compile(re.escape(MARK) + r"([A-Za-z0-9+/=\s]*)</script>")
+
+
+def pack(content: Content) -> str:
+    """The content as base64 of gzip, the same text for the same content (gzip would keep the time)."""
+    return base64.b64encode(gzip.compress(dumps(content.to_dict()).encode(), 9, mtime=0)).decode("ascii")
+
+
+def unpack(page: str) -> Content:
+    """The content that a page carries."""
+    found = _CARRIED.search(page)
+    if found is None:
+        raise InputError("This page carries no result: it is not a report that Evidentia wrote.")
+    try:
+        return Content.from_dict(loads(gzip.decompress(base64.b64decode(found[1])).decode()))
+    except (binascii.Error, OSError, EOFError, zlib.error, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"The result that this page carries cannot be read ({type(error).__name__}).") from None

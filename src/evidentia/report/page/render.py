@@ -1,0 +1,84 @@
+"""A page from its content: Jinja templates with everything escaped, and all scripts and styles inline."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+import evidentia
+from evidentia.report.page.content import Content
+from evidentia.report.page.evaluation_page import evaluation_page
+from evidentia.report.page.figure import Figure
+from evidentia.report.page.javascript import vega_bundle
+from evidentia.report.page.pack import MARK, pack
+from evidentia.report.page.show import limits, shown
+from evidentia.report.page.theme import config
+from evidentia.report.page.words import per_thousand
+
+PAGES = {"evaluation": evaluation_page}
+
+
+def render(content: Content) -> str:
+    """The page, the same bytes for the same content and version."""
+    page = PAGES[content.kind](content)
+    environment = _environment()
+    template = environment.get_template(f"{content.kind}.html")
+    return template.render(
+        **{name: value for name, value in page.items() if name != "scripts"},
+        content=content,
+        version=evidentia.__version__,
+        style=_source("style.css"),
+        scripts=[_source(name) for name in ("app.js", *page.get("scripts", ()))],
+        vega=Markup(vega_bundle()),
+        specs=script_json({figure.name: figure.drawn({}) for figure in page["figures"]}),
+        theme=script_json(config(ink="INK", faint="FAINT")),
+        carried=Markup(f"{MARK}{pack(content)}</script>"),
+    )
+
+
+@cache
+def _environment() -> Environment:
+    made = Environment(
+        loader=PackageLoader("evidentia.report.page"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {"shown": shown, "limits": limits, "per_thousand": per_thousand}
+    made.globals["attributes"] = attributes
+    return made
+
+
+@cache
+def _source(name: str) -> Markup:
+    """A script or style of our own, as it is."""
+    loader = _environment().loader
+    assert loader is not None
+    return Markup(loader.get_source(_environment(), name)[0])
+
+
+def script_json(value: Any) -> Markup:
+    """JSON inside a script element: nothing in it can end the element or start a comment.
+
+    >>> script_json({"a": "</script>"})
+    Markup('{"a":"\\\\u003c/script\\\\u003e"}')
+    """
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    escapes = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+    return Markup("".join(escapes.get(letter, letter) for letter in text))
+
+
+def attributes(name: str, field: str, value: object) -> Markup:
+    """What says of a number in the page where it comes from, and all its digits."""
+    return Markup(' data-of="{}" data-field="{}" data-value="{}"').format(name, field, json.dumps(value))
+
+
+def figures_of(content: Content) -> tuple[Figure, ...]:
+    """The figures of a page, for files of their own."""
+    made: tuple[Figure, ...] = PAGES[content.kind](content)["figures"]
+    return made

@@ -1,0 +1,284 @@
+"use strict";
+/* What every page does: tabs, dark mode, figures, sortable tables, exports. No statistics: numbers come from the result. */
+const Evidentia = (() => {
+  const all = (selector, root = document) => [...root.querySelectorAll(selector)];
+  const byId = (id) => document.getElementById(id);
+  const parsed = (id) => JSON.parse(byId(id).textContent);
+  const say = (words) => { byId("say").textContent = words; };
+  document.documentElement.classList.add("js");
+
+  // ---- the result that the page carries
+  let carried = null;
+  const inflate = async (id) => {
+    const bytes = Uint8Array.from(atob(byId(id).textContent.trim()), (letter) => letter.charCodeAt(0));
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+  };
+  const content = () => carried ??= inflate("evidentia-content").then(JSON.parse);
+  let numbers = null;
+  const summary = async () => numbers ??= JSON.parse((await content()).summary);
+
+  // ---- numbers, with the digits that the page's own tables have
+  const grouped = (digits) => digits.replace(/^(-?)(\d+)/, (_, sign, whole) => sign + whole.replace(/\B(?=(\d{3})+$)/g, ","));
+  const shown = (value) => {
+    if (value === null || value === undefined) return "–";
+    if (typeof value === "string") return value;
+    if (Number.isInteger(value) && Math.abs(value) > 1) return grouped(String(value));
+    return grouped(value.toFixed(Math.abs(value) >= 10 ? 2 : 4));
+  };
+  const count = (value) => grouped(String(value));
+  const limits = (ci) => ci ? `${shown(ci[0])} to ${shown(ci[1])}` : "no interval";
+  const perThousand = (value) => value >= 10 || value === 0 ? grouped(value.toFixed(0)) : value.toFixed(1);
+
+  const element = (tag, properties = {}, ...children) => {
+    const made = document.createElement(tag);
+    for (const [name, value] of Object.entries(properties)) {
+      if (name === "class") made.className = value; else if (name === "data") Object.assign(made.dataset, value); else made.setAttribute(name, value);
+    }
+    made.append(...children);
+    return made;
+  };
+
+  // ---- tabs
+  const tabs = all("[role=tab]");
+  const open = (tab, { focus = false, remember = true } = {}) => {
+    for (const one of tabs) {
+      const chosen = one === tab;
+      one.setAttribute("aria-selected", String(chosen));
+      one.tabIndex = chosen ? 0 : -1;
+      byId(one.getAttribute("aria-controls")).classList.toggle("open", chosen);
+    }
+    if (focus) tab.focus();
+    if (remember) history.replaceState(null, "", `#${tab.getAttribute("aria-controls")}`);
+    draw();
+    document.dispatchEvent(new CustomEvent("evidentia:open", { detail: tab.getAttribute("aria-controls") }));
+  };
+  for (const tab of tabs) {
+    tab.addEventListener("click", () => { open(tab); scrollTo({ top: 0 }); });
+    tab.addEventListener("keydown", (event) => {
+      const at = tabs.indexOf(tab);
+      const next = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: tabs.length - 1 }[event.key];
+      if (next === undefined) return;
+      event.preventDefault();
+      open(tabs[(next + tabs.length) % tabs.length], { focus: true });
+    });
+  }
+
+  // ---- dark mode: the reader's system decides until the reader does
+  const root = document.documentElement;
+  const prefersDark = matchMedia("(prefers-color-scheme: dark)");
+  const setMode = (dark) => {
+    root.dataset.mode = dark ? "dark" : "light";
+    byId("mode").setAttribute("aria-pressed", String(dark));
+    byId("mode").textContent = dark ? "light mode" : "dark mode";
+    for (const drawing of all("[data-figure], [data-waffle], [data-live]")) drawing.dataset.drawn = "";
+    draw();
+    document.dispatchEvent(new CustomEvent("evidentia:mode"));
+  };
+  byId("mode").addEventListener("click", () => setMode(root.dataset.mode !== "dark"));
+  prefersDark.addEventListener("change", (event) => setMode(event.matches));
+
+  // ---- figures
+  const specs = parsed("evidentia-specs");
+  const views = new Map();
+  const colour = (name) => getComputedStyle(root).getPropertyValue(name).trim();
+  const config = () => JSON.parse(byId("evidentia-theme").textContent.replaceAll('"INK"', JSON.stringify(colour("--ink"))).replaceAll('"FAINT"', JSON.stringify(colour("--line"))));
+  let library = null; // a third of the size when packed; nothing on the first screen but its picture waits for it
+  const vegaReady = () => library ??= inflate("evidentia-vega").then((text) => { document.head.append(element("script", {}, text)); });
+  const embed = async (target, spec) => (await vegaReady(), vegaEmbed)(target, { ...spec, config: config(), ...(printing ? { width: spec.width === "container" ? 620 : spec.width } : {}) },
+    { actions: false, renderer: "svg", tooltip: { theme: root.dataset.mode === "dark" ? "dark" : "light" } });
+  let printing = false;
+  const visible = (node) => node.offsetParent !== null;
+  const near = (node) => { const box = node.getBoundingClientRect(); return box.top < innerHeight + 400 && box.bottom > -400; };
+  const drawOne = async (target) => {
+    if (target.dataset.drawn === root.dataset.mode) return;
+    target.dataset.drawn = root.dataset.mode;
+    const name = target.dataset.figure;
+    const spec = name ? specs[name] : waffle(target.dataset);
+    try {
+      const { view } = await embed(target, spec);
+      if (name) views.set(name, view);
+      target.querySelector("svg")?.setAttribute("aria-hidden", "true");
+    } catch (error) {
+      target.textContent = "This figure cannot be drawn here; its data are below.";
+      console.error(error);
+    }
+  };
+  const draw = () => { for (const target of all("[data-figure], [data-waffle]")) if (visible(target) && (printing || near(target))) drawOne(target); };
+  addEventListener("scroll", () => requestAnimationFrame(draw), { passive: true });
+  addEventListener("resize", () => requestAnimationFrame(draw));
+  addEventListener("beforeprint", () => { printing = true; });
+  addEventListener("afterprint", () => { printing = false; });
+
+  // ---- the data of a figure, one click away
+  for (const box of all("[data-rows]")) box.parentElement.addEventListener("toggle", () => {
+    if (box.childElementCount) return;
+    const name = box.dataset.rows, rows = specs[name].data.values, columns = Object.keys(rows[0] ?? {});
+    const cell = (value) => typeof value === "number" ? element("td", { class: "r", data: { value: JSON.stringify(value) } }, shown(value)) : element("td", {}, element("bdi", {}, shown(value)));
+    const head = columns.map((column) => element("th", { scope: "col", "aria-sort": "none" }, element("button", { type: "button", class: "sort" }, column)));
+    const table = element("table", { data: { table: `figure-${name}` } }, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows.map((row) => element("tr", {}, ...columns.map((column) => cell(row[column]))))));
+    box.append(element("p", { class: "tools" }, element("button", { type: "button", data: { csv: `figure-${name}` } }, "CSV")), element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Data of ${name}` }, table));
+  });
+
+  // ---- a thousand queries as dots
+  const shares = (parts, total) => {
+    const exact = parts.map((part) => part * total / parts.reduce((a, b) => a + b, 0));
+    const whole = exact.map(Math.floor);
+    const order = exact.map((value, i) => [value - whole[i], i]).sort((a, b) => b[0] - a[0] || a[1] - b[1]);
+    for (let left = total - whole.reduce((a, b) => a + b, 0), i = 0; i < left; i++) whole[order[i][1]]++;
+    return whole;
+  };
+  const KINDS = ["skipped", "skipped, with evidence (missed)", "needs a careful look", "right alert", "false alert"];
+  const waffle = (data) => {
+    const [neg, unc, alerts, right, missed] = ["neg", "unc", "alerts", "right", "missed"].map((key) => Number(data[key]));
+    const dots = shares([Math.max(neg - missed, 0), missed, unc, right, Math.max(alerts - right, 0)], 1000);
+    const values = [];
+    dots.forEach((n, kind) => { for (let i = 0; i < n; i++) values.push({ i: values.length, kind: KINDS[kind] }); });
+    const across = innerWidth < 640 ? 40 : 50;
+    return {
+      $schema: "https://vega.github.io/schema/vega-lite/v6.json", data: { values }, width: "container", height: innerWidth < 640 ? 200 : 250,
+      transform: [{ calculate: `floor(datum.i / ${1000 / across})`, as: "x" }, { calculate: `datum.i % ${1000 / across}`, as: "y" }],
+      mark: { type: "square", filled: true, opacity: 1, size: innerWidth < 640 ? 34 : 110 },
+      encoding: {
+        x: { field: "x", type: "quantitative", axis: null, scale: { domain: [-0.7, across - 0.3] } },
+        y: { field: "y", type: "quantitative", axis: null, scale: { domain: [1000 / across - 0.3, -0.7] } },
+        color: { field: "kind", type: "nominal", scale: { domain: KINDS, range: ["--neg", "--missed", "--unc", "--pos", "--false"].map(colour) }, legend: { title: null, orient: "top", columns: innerWidth < 640 ? 2 : 5, symbolType: "square" } },
+        tooltip: { field: "kind", type: "nominal", title: "query" },
+      },
+    };
+  };
+
+  // ---- tables: sort, filter, CSV
+  const cellValue = (row, at) => {
+    const cell = row.cells[at];
+    if (!cell) return "";
+    const carrier = cell.dataset.value !== undefined ? cell : cell.querySelector("[data-value]");
+    if (!carrier) return cell.textContent.trim();
+    const value = JSON.parse(carrier.dataset.value === "None" ? "null" : carrier.dataset.value);
+    return Array.isArray(value) ? value[0] : value;
+  };
+  const compare = (a, b) => {
+    if (a === "" || a === null) return b === "" || b === null ? 0 : 1;
+    if (b === "" || b === null) return -1;
+    if (typeof a === "number" && typeof b === "number") return a - b;
+    return String(a).localeCompare(String(b), "en", { numeric: true });
+  };
+  const sortBy = (table, head) => {
+    const at = head.cellIndex, down = head.getAttribute("aria-sort") === "ascending";
+    for (const one of all("th[aria-sort]", table)) one.setAttribute("aria-sort", "none");
+    head.setAttribute("aria-sort", down ? "descending" : "ascending");
+    for (const body of table.tBodies) {
+      const fixed = all("tr.family", body);
+      const rows = [...body.rows].filter((row) => !row.classList.contains("family"));
+      const keyed = rows.map((row) => [cellValue(row, at), row]);
+      const missing = (value) => value === "" || value === null;
+      keyed.sort(([a], [b]) => missing(a) || missing(b) ? compare(a, b) : (down ? -1 : 1) * compare(a, b));
+      body.append(...fixed, ...keyed.map(([, row]) => row));
+    }
+    say(`sorted by ${head.textContent}, ${down ? "descending" : "ascending"}`);
+  };
+  const filter = (table, words) => {
+    const wanted = words.trim().toLowerCase();
+    let left = 0;
+    for (const body of table.tBodies) {
+      let here = 0;
+      for (const row of body.rows) {
+        if (row.classList.contains("family")) continue;
+        row.hidden = wanted !== "" && !row.textContent.toLowerCase().includes(wanted);
+        if (!row.hidden) here++;
+      }
+      for (const head of all("tr.family", body)) head.hidden = here === 0;
+      left += here;
+    }
+    say(`${left} rows`);
+    return left;
+  };
+  const csvCell = (text) => {
+    const safe = /^'*[=+\-@\t\r]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text;
+    return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  };
+  const csvOf = (table) => {
+    const head = all("thead th", table).map((cell) => cell.textContent.trim());
+    const body = all("tbody tr:not(.family)", table).filter((row) => !row.hidden);
+    const cells = (row) => [...row.cells].map((cell) => {
+      const value = cell.dataset.value ?? null;
+      const spans = all("[data-value]", cell);
+      if (value !== null && value !== "None") return value;
+      return spans.length ? spans.map((span) => span.dataset.value).join(" ± ") : cell.textContent.trim().replaceAll(/\s+/g, " ");
+    });
+    return [head, ...body.map(cells)].map((row) => row.map((cell) => csvCell(String(cell))).join(",")).join("\n") + "\n";
+  };
+  const download = (name, parts, type) => {
+    const link = element("a", { download: name, href: URL.createObjectURL(new Blob(parts, { type })) });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+    say(`${name} saved`);
+  };
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest("button");
+    if (!button) return;
+    const { csv, svg, png } = button.dataset;
+    if (button.classList.contains("sort")) sortBy(button.closest("table"), button.closest("th"));
+    else if (csv) download(`${csv}.csv`, [csvOf(document.querySelector(`[data-table="${CSS.escape(csv)}"]`))], "text/csv");
+    else if (svg && views.has(svg)) download(`${svg}.svg`, [await views.get(svg).toSVG()], "image/svg+xml");
+    else if (png && views.has(png)) {
+      const image = await (await views.get(png).toCanvas(2));
+      image.toBlob((blob) => download(`${png}.png`, [blob], "image/png"));
+    }
+  });
+  document.addEventListener("input", (event) => {
+    const of = event.target.dataset?.filter;
+    if (of) filter(document.querySelector(`[data-table="${CSS.escape(of)}"]`), event.target.value);
+  });
+
+  // ---- the table of all numbers, also by group
+  const numberRow = (name, entry) => {
+    const num = (field, text) => element("span", { class: "num", data: { of: name, field, value: JSON.stringify(entry[field]) } }, text);
+    const folds = entry.fold_mean === null ? [] : [num("fold_mean", shown(entry.fold_mean)), ...(entry.fold_std === null ? [] : [" ± ", num("fold_std", shown(entry.fold_std))])];
+    const marks = [...(entry.degenerate ? [element("span", { class: "mark bad" }, `a convention: ${entry.degenerate}`)] : []), ...entry.warnings.map((words) => element("span", { class: "mark warn" }, words))];
+    const row = element("tr", entry.degenerate ? { class: "degenerate" } : {},
+      element("th", { scope: "row" }, element("bdi", { title: entry.definition }, name)),
+      element("td", { class: "r", data: { value: JSON.stringify(entry.value) } }, num("value", shown(entry.value))),
+      element("td", { class: "r" }, entry.ci ? num("ci", limits(entry.ci)) : element("span", { class: "quiet" }, "no interval")),
+      element("td", { class: "r" }, ...folds), element("td", {}, entry.population),
+      element("td", { class: "r", data: { value: String(entry.n) } }, num("n", count(entry.n))),
+      element("td", { class: "meaning" }, `${entry.meaning} `, ...marks));
+    return row;
+  };
+  const table = document.querySelector('[data-table="numbers"]');
+  if (table && byId("number-group")) {
+    const whole = [...table.tBodies];
+    const update = () => { byId("number-count").textContent = `${count(filter(table, byId("number-filter").value))} numbers`; };
+    byId("number-filter").addEventListener("input", update);
+    byId("number-group").addEventListener("change", async (event) => {
+      for (const body of [...table.tBodies]) body.remove();
+      const column = event.target.value;
+      if (column === "") table.append(...whole);
+      else {
+        const found = Object.entries((await summary()).measures).filter(([name]) => name.includes(`[${column}=`));
+        table.append(element("tbody", {}, ...found.map(([name, entry]) => numberRow(name, entry))));
+      }
+      update();
+    });
+    update();
+  }
+  const giveSummary = async () => download("summary.json", [(await content()).summary], "application/json");
+  for (const id of ["get-summary", "get-summary-2"]) byId(id)?.addEventListener("click", giveSummary);
+  byId("get-queries")?.addEventListener("click", async () => {
+    const { queries } = await content(), names = Object.keys(queries);
+    const rows = queries[names[0]].map((_, i) => names.map((name) => csvCell(String(queries[name][i]))).join(","));
+    download("per_query.csv", [[names.map(csvCell).join(","), ...rows].join("\n"), "\n"], "text/csv");
+  });
+  const copy = async (text) => {
+    try { await navigator.clipboard.writeText(text); } catch { const box = element("textarea", {}, text); document.body.append(box); box.select(); document.execCommand("copy"); box.remove(); }
+    say("copied");
+  };
+  byId("copy-command")?.addEventListener("click", () => copy(byId("command").textContent));
+
+  const start = () => {
+    const asked = tabs.find((tab) => `#${tab.getAttribute("aria-controls")}` === location.hash);
+    if (tabs.length) open(asked ?? tabs[0], { remember: false });
+    setMode(prefersDark.matches);
+  };
+  return { all, byId, content, summary, shown, count, limits, perThousand, element, embed, colour, waffle, download, csvCell, copy, say, start, open, tabs, draw };
+})();
+addEventListener("DOMContentLoaded", Evidentia.start);
