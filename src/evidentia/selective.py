@@ -28,7 +28,7 @@ from evidentia.evaluation.intervals import Method, Resampling
 from evidentia.evaluation.replicates import Progress, part_of
 from evidentia.evaluation.selective_compare import compare_items
 from evidentia.evaluation.selective_result import evaluate_items
-from evidentia.report import write_curves, write_tables
+from evidentia.report import wants_report, write_curves, write_report, write_tables
 from evidentia.results import Evaluation, SelectiveComparison
 from evidentia.stats.coverage import Coverage, counts_to_reach, counts_within
 from evidentia.stats.risk_coverage import Steps, ranking
@@ -67,6 +67,7 @@ def evaluate(
     ci: float = 0.95,
     ci_method: Method = "percentile",
     command: str | None = None,
+    report: bool | None = None,
     progress: Progress | None = None,
 ) -> Evaluation:
     """Every measure of selective prediction, with intervals by participant; ``save(folder)`` writes all files.
@@ -118,7 +119,7 @@ def evaluate(
         "ci_method": ci_method,
     }
     runs = {"items": run} | ({} if other is None else {"against_items": other})
-    return replace(result, writer=_writer(runs, command, options))
+    return replace(result, writer=_writer(runs, command, options, report))
 
 
 def compare(
@@ -152,12 +153,14 @@ def compare(
     )
 
 
-def _writer(runs: Mapping[str, Items], command: str | None, options: Mapping[str, Any]) -> Any:
+def _writer(runs: Mapping[str, Items], command: str | None, options: Mapping[str, Any], report: bool | None) -> Any:
     def save(result: Evaluation, folder: Path, force: bool) -> None:
         def fill(temporary: Path) -> None:
             write_tables(result, temporary / "tables")
             write_curves(result, temporary / "figures")
             write_selective(temporary, runs, result, command=command, options=options)
+            if wants_report(report):
+                write_report(temporary)
 
         write_folder(folder, fill, force=force)
 

@@ -16,7 +16,7 @@ from evidentia.evaluation.intervals import Method, Resampling
 from evidentia.evaluation.load import LoadedResult, load_result
 from evidentia.evaluation.replicates import Progress
 from evidentia.protocol import Tuning, apply_tuning, read_tuning, to_document
-from evidentia.report import write_curves, write_delta_tables, write_tables
+from evidentia.report import wants_report, write_curves, write_delta_tables, write_report, write_tables
 from evidentia.results import Comparison, Evaluation
 from evidentia.tables import Run, read_run
 
@@ -39,6 +39,7 @@ def evaluate(
     stratify: bool = False,
     command: str | None = None,
     reading: Mapping[str, Any] | None = None,
+    report: bool | None = None,
     progress: Progress | None = None,
 ) -> Evaluation:
     """Compute every measure of a profile (or the named ones) over a run, its folds, criteria, states and slices.
@@ -47,7 +48,7 @@ def evaluate(
     ``thresholds`` is what ``evidentia tune`` wrote: calibrators and thresholds are applied fold by fold, and refused where
     they were tuned on a post that they would be applied to.
     Every number has an interval from ``resamples`` cluster-bootstrap resamples of posts (0 turns them off). The result is
-    indexed by measure name, and ``save(folder)`` writes all its files.
+    indexed by measure name, and ``save(folder)`` writes all its files; ``report=False`` leaves the page and figures out.
     """
     resampling = Resampling(resamples, seed, ci, ci_method, stratify)
     named = None if measures is None else _words(measures)
@@ -74,6 +75,8 @@ def evaluate(
             write_tables(result, temporary / "tables")
             write_curves(result, temporary / "figures")
             write_manifest(temporary, run, result, command=command, options=options, applied=applied)
+            if wants_report(report):
+                write_report(temporary)
 
         write_folder(folder, fill, force=force)
 
@@ -101,6 +104,7 @@ def compare(
     out: str | Path | None = None,
     force: bool = False,
     command: str | None = None,
+    report: bool | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
     """Paired deltas of each result (a folder, or a run) against the first one, on the same queries and resamples.
@@ -123,6 +127,8 @@ def compare(
         def fill(temporary: Path) -> None:
             write_delta_tables(comparison, temporary / "tables")
             write_comparison(temporary, comparison, runs, command=command, options=options)
+            if wants_report(report):
+                write_report(temporary)
 
         write_folder(Path(out), fill, force=force)
     return comparison

@@ -19,6 +19,7 @@ from evidentia.evaluation.load import load_result
 from evidentia.measures import PROFILES, canonical, parse_name
 from evidentia.measures.profiles import SELECTIVE
 from evidentia.results import Curve, Distribution, Estimate, Evaluation, Finding, NotComputed, OtherDefinition, loads
+from evidentia.results.derived import is_derived
 from evidentia.tables import DatasetCard, Run, load_card
 from evidentia.tables.card import built_in_cards
 
@@ -132,7 +133,7 @@ def files_are_as_written(subject: Subject) -> Verdict:
         return not_applicable("the result is not written")
     there = {p.relative_to(folder.path).as_posix(): p for p in folder.path.rglob("*") if p.is_file()}
     changed = [n for n, h in folder.hashes.items() if n not in there or sha256(there[n]) != h]
-    added = sorted(set(there) - set(folder.hashes) - LATER)
+    added = sorted(name for name in set(there) - set(folder.hashes) - LATER if not is_derived(name))
     wrong = [*changed, *added]
     what = f"changed, missing or added (first {wrong[0]})" if wrong else ""
     return looked_at(len(folder.hashes), "file", wrong=len(wrong), what=what)

@@ -21,6 +21,7 @@ from evidentia.cli import (
     leakage,
     measures,
     power,
+    report,
     selective,
     synth,
     tune,
@@ -41,7 +42,7 @@ app = typer.Typer(
 )
 COMMANDS = (
     *(evaluate.evaluate, selective.selective, compare.compare, validate.validate, measures.measures, explain.explain),
-    *(verify.verify, gate.gate, leakage.leakage, tune.tune, power.power, synth.synth, demo.demo),
+    *(verify.verify, gate.gate, report.report, leakage.leakage, tune.tune, power.power, synth.synth, demo.demo),
 )
 for command in COMMANDS:
     app.command()(command)

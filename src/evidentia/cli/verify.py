@@ -31,12 +31,14 @@ def verify(
 
     Writes verification.json into OUT. Exit codes: 0 everything matches, 1 a mismatch or nothing compared, 2 not a result.
     """
+    from evidentia.report import refresh_report
     from evidentia.verify.run import verify_folder
 
     start = time.perf_counter()
     with progress_bar("verifying", quiet=quiet or as_json) as progress:
         found = verify_folder(out, progress, inputs=inputs)
     found.save(out)
+    refresh_report(out)
     if as_json:
         sys.stdout.write(found.to_json())
     elif not quiet:

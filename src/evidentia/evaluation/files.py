@@ -19,6 +19,7 @@ import polars as pl
 
 from evidentia.errors import OutputError, counted
 from evidentia.results import Comparison, Evaluation, dumps, dumps_by_line
+from evidentia.results.derived import is_derived
 from evidentia.tables import Items, Run
 
 MANIFEST_SCHEMA = "evidentia.manifest/1"
@@ -97,7 +98,9 @@ def may_write(folder: Path, *, force: bool) -> None:
             f"{name} was not written by Evidentia (its manifest.json does not say so): --force leaves it alone."
         )
     strangers = [
-        path for path in folder.rglob("*") if path.is_file() and path.relative_to(folder).as_posix() not in ours
+        path
+        for path in folder.rglob("*")
+        if path.is_file() and (name_in := path.relative_to(folder).as_posix()) not in ours and not is_derived(name_in)
     ]
     if strangers:
         raise OutputError(

@@ -1,6 +1,34 @@
-"""An Evaluation becomes tables, LaTeX and console text; no arithmetic here."""
+"""A result becomes tables, figures, a page, LaTeX and console text; no statistics here."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
 
 from evidentia.report.tables import Table, tables_of
 from evidentia.report.write import write_curves, write_delta_tables, write_tables
 
-__all__ = ["Table", "tables_of", "write_curves", "write_delta_tables", "write_tables"]
+__all__ = [
+    *("Table", "refresh_report", "tables_of", "wants_report", "write_curves", "write_delta_tables", "write_report"),
+    "write_tables",
+]
+
+
+def wants_report(asked: bool | None) -> bool:
+    """Whether to draw a report: as asked, else unless the environment says EVIDENTIA_NO_REPORT."""
+    return not os.environ.get("EVIDENTIA_NO_REPORT") if asked is None else asked
+
+
+def write_report(folder: Path, **how: Any) -> list[str]:
+    """Draw the report of a result folder; templates and figures are loaded on use."""
+    from evidentia.report.page import write
+
+    return write.write_report(folder, **how)
+
+
+def refresh_report(folder: Path) -> list[str]:
+    """Draw the report of a result folder again, if it has one."""
+    from evidentia.report.page import write
+
+    return write.refresh_report(folder)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import re
 from pathlib import Path
 
@@ -64,10 +65,16 @@ def _write(table: Table, folder: Path) -> None:
 
 
 def _write_csv(table: Table, path: Path) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([csv_cell(column) for column in table.columns])
-        writer.writerows([[csv_cell(cell) for cell in row] for row in table.rows])
+    path.write_text(csv_text(table), encoding="utf-8", newline="")
+
+
+def csv_text(table: Table) -> str:
+    """A table as CSV, with formulas defused."""
+    made = io.StringIO(newline="")
+    writer = csv.writer(made, lineterminator="\n")
+    writer.writerow([csv_cell(column) for column in table.columns])
+    writer.writerows([[csv_cell(cell) for cell in row] for row in table.rows])
+    return made.getvalue()
 
 
 def csv_cell(value: Value) -> Value:

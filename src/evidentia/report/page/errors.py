@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from evidentia.evaluation.attribution import FATES, fates, oracle, let_through
+from evidentia.evaluation.attribution import FATES, fates, let_through, oracle
 from evidentia.report.page.pseudonyms import Aliases
 from evidentia.tables import Run
 from evidentia.tables.queries import POS
@@ -68,7 +68,9 @@ def _wrong_k(run: Run, found: dict[int, dict[str, Any]]) -> None:
 def _scores(run: Run, rows: list[dict[str, Any]]) -> None:
     """The scores of the first sentences of each ranking, rounded: they are looked at, not computed with."""
     assert run.candidates is not None
-    wanted = pl.DataFrame({"row": range(len(rows)), "query": [row["q"] for row in rows]}, {"row": pl.Int64, "query": pl.Int64})
+    wanted = pl.DataFrame(
+        {"row": range(len(rows)), "query": [row["q"] for row in rows]}, {"row": pl.Int64, "query": pl.Int64}
+    )
     ranked = (
         run.frame.select("post_id", "criterion_id", uid=pl.col("ranked_sent_uids").list.head(DEEPEST))
         .with_row_index("query")

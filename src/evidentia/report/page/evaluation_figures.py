@@ -18,11 +18,11 @@ FOLD_PANELS = ("AUROC", "AUPRC", "ECE", "nDCG@10", "EvidenceRecall", "ScreeningS
 def evaluation_figures(content: Content) -> tuple[Figure, ...]:
     """Every figure that the result can fill, in reading order."""
     makers: tuple[Callable[[Content], Figure | None], ...] = (
-        *(_roc, _pr, _reliability, _depth, _k_histogram, _attribution, _folds, _decision, _screening, _alerts),
+        *(_roc, _pr, _reliability, _depth, _screening, _alerts, _decision, _attribution, _k_histogram, _folds),
     )
     made = [maker(content) for maker in makers]
-    groups = [_groups(content, column) for column in _group_columns(content)]
-    return tuple(figure for figure in (*made[:3], *groups, *made[3:]) if figure is not None)
+    groups = [_groups(content, column, place) for place, column in enumerate(_group_columns(content))]
+    return tuple(figure for figure in (*made[:4], *groups, *made[4:]) if figure is not None)
 
 
 def _roc(content: Content) -> Figure | None:
@@ -86,7 +86,13 @@ def _reliability(content: Content) -> Figure | None:
         return None
     across = x("mean_prob", "Stated probability", scale=UNIT)
     hover = tooltip(
-        *(("low", "bin from"), ("high", "to"), ("n:c", "queries"), ("mean_prob", "stated"), ("positive_share", "observed")),
+        *(
+            ("low", "bin from"),
+            ("high", "to"),
+            ("n:c", "queries"),
+            ("mean_prob", "stated"),
+            ("positive_share", "observed"),
+        ),
         *(("share_low", "observed from"), ("share_high", "to")),
     )
     diagonal = {
@@ -129,15 +135,25 @@ def _depth(content: Content) -> Figure | None:
         return None
     table = table_of("depth", "Ranking by depth", ("measure", "K", "value", "low", "high", "n"), rows)
     colour = {"field": "measure", "type": "nominal"}
-    across = x("K", "Depth K", scale={"type": "sqrt"}, axis={"values": sorted({row[1] for row in rows}, key=float), "grid": False})  # type: ignore[arg-type]
-    hover = tooltip(("measure:n", "measure"), ("K:c", "K"), ("value", "value"), ("low", "from"), ("high", "to"), ("n:c", "queries"))
+    across = x(
+        "K",
+        "Depth K",
+        scale={"type": "sqrt"},
+        axis={"values": sorted({row[1] for row in rows}, key=float), "grid": False},
+    )  # type: ignore[arg-type]
+    hover = tooltip(
+        ("measure:n", "measure"), ("K:c", "K"), ("value", "value"), ("low", "from"), ("high", "to"), ("n:c", "queries")
+    )
     up = x("value", "Value", scale=UNIT)
     spec = {
         "width": "container",
         "height": 280,
         "encoding": {"x": across, "color": colour},
         "layer": [
-            {"mark": {"type": "area", "opacity": 0.18}, "encoding": {"y": x("low", "Value", scale=UNIT), "y2": {"field": "high"}}},
+            {
+                "mark": {"type": "area", "opacity": 0.18},
+                "encoding": {"y": x("low", "Value", scale=UNIT), "y2": {"field": "high"}},
+            },
             {"mark": {"type": "line", "strokeWidth": 2.5}, "encoding": {"y": up}},
             {"mark": {"type": "point", "filled": True, "size": 60}, "encoding": {"y": up, "tooltip": hover}},
         ],
@@ -153,7 +169,9 @@ def _k_histogram(content: Content) -> Figure | None:
             start = f"SelectedK[{column}="
             if name.startswith(start) and entry["distribution"]:
                 group = name[len(start) : -1]
-                label = {"0": "without evidence", "1": "with evidence"}.get(group, group) if column != "state" else group
+                label = (
+                    {"0": "without evidence", "1": "with evidence"}.get(group, group) if column != "state" else group
+                )
                 rows += [(by, label, int(k), n) for k, n in entry["distribution"]["histogram"].items()]
     if not rows:
         return None
@@ -169,13 +187,19 @@ def _k_histogram(content: Content) -> Figure | None:
             "encoding": {
                 "x": {"field": "K", "type": "ordinal", "title": "Sentences selected", "axis": {"labelAngle": 0}},
                 "y": x("queries", "Queries", stack=True),
-                "color": {"field": "group", "type": "nominal", "scale": {"domain": present, "range": [colours[g] for g in present]}},
+                "color": {
+                    "field": "group",
+                    "type": "nominal",
+                    "scale": {"domain": present, "range": [colours[g] for g in present]},
+                },
                 "order": {"field": "group"},
                 "tooltip": tooltip(("group:n", "group"), ("K:c", "sentences"), ("queries:c", "queries")),
             },
         },
     }
-    words = "How many sentences a query returns. A pile at the smallest or largest K says that the rule is pinned there."
+    words = (
+        "How many sentences a query returns. A pile at the smallest or largest K says that the rule is pinned there."
+    )
     return Figure("dynamic_k_histogram", "How much a reader gets: dynamic K", words, table, spec, wide=True)
 
 
@@ -192,9 +216,18 @@ def _attribution(content: Content) -> Figure | None:
         "height": {"step": 20},
         "mark": {"type": "bar"},
         "encoding": {
-            "y": {"field": "criterion", "type": "nominal", "title": None, "sort": {"field": "missed", "op": "sum", "order": "descending"}},
+            "y": {
+                "field": "criterion",
+                "type": "nominal",
+                "title": None,
+                "sort": {"field": "missed", "op": "sum", "order": "descending"},
+            },
             "x": x("missed", "Gold sentences missed"),
-            "color": {"field": "stage", "type": "nominal", "scale": {"domain": list(STAGES), "range": list(STAGES.values())}},
+            "color": {
+                "field": "stage",
+                "type": "nominal",
+                "scale": {"domain": list(STAGES), "range": list(STAGES.values())},
+            },
             "tooltip": tooltip(("criterion:n", "criterion"), ("stage:n", "lost at"), ("missed:c", "sentences")),
         },
     }
@@ -208,11 +241,15 @@ def _folds(content: Content) -> Figure | None:
     for panel in FOLD_PANELS:
         for name, entry in measures.items():
             if name.startswith(f"{panel}[fold=") and entry["degenerate"] is None:
-                rows.append((panel, name[len(panel) + 6 : -1], entry["value"], entry["n"], measures[panel]["fold_mean"]))
+                rows.append(
+                    (panel, name[len(panel) + 6 : -1], entry["value"], entry["n"], measures[panel]["fold_mean"])
+                )
     if not rows:
         return None
     table = table_of("folds", "Spread over folds", ("measure", "fold", "value", "n", "mean"), rows)
-    hover = tooltip(("measure:n", "measure"), ("fold:n", "fold"), ("value", "value"), ("n:c", "n"), ("mean", "mean of folds"))
+    hover = tooltip(
+        ("measure:n", "measure"), ("fold:n", "fold"), ("value", "value"), ("n:c", "n"), ("mean", "mean of folds")
+    )
     spec = {
         "facet": {"field": "measure", "type": "nominal", "title": None, "sort": [p for p in FOLD_PANELS]},
         "columns": 4,
@@ -221,8 +258,14 @@ def _folds(content: Content) -> Figure | None:
             "width": 200,
             "height": 60,
             "layer": [
-                {"mark": {"type": "tick", "thickness": 2, "color": ORANGE, "height": 40}, "encoding": {"x": x("mean", "", scale={"zero": False})}},
-                {"mark": {"type": "point", "filled": True, "size": 70, "color": BLUE, "opacity": 0.8}, "encoding": {"x": x("value", "", scale={"zero": False}, axis={"tickCount": 3}), "tooltip": hover}},
+                {
+                    "mark": {"type": "tick", "thickness": 2, "color": ORANGE, "height": 40},
+                    "encoding": {"x": x("mean", "", scale={"zero": False})},
+                },
+                {
+                    "mark": {"type": "point", "filled": True, "size": 70, "color": BLUE, "opacity": 0.8},
+                    "encoding": {"x": x("value", "", scale={"zero": False}, axis={"tickCount": 3}), "tooltip": hover},
+                },
             ],
         },
     }
@@ -239,30 +282,70 @@ def _decision(content: Content) -> Figure | None:
     scale = {"domain": [-0.25 * float(top), 1.1 * float(top)], "clamp": True}  # type: ignore[arg-type]
     hover = tooltip(("threshold", "threshold"), ("net_benefit", "net benefit"), ("treat_all", "act on all"))
     layers: list[dict[str, Any]] = [
-        {"mark": {"type": "line", "color": GREY, "strokeDash": [4, 4]}, "encoding": {"x": across, "y": x("treat_all", "Net benefit", scale=scale)}},
-        {"mark": {"type": "line", "color": GREY}, "encoding": {"x": across, "y": x("treat_none", "Net benefit", scale=scale)}},
-        {"mark": {"type": "line", "color": BLUE, "strokeWidth": 2.5}, "encoding": {"x": across, "y": x("net_benefit", "Net benefit", scale=scale), "tooltip": hover}},
-        {"mark": {"type": "point", "opacity": 0, "size": 80}, "encoding": {"x": across, "y": x("net_benefit", "Net benefit", scale=scale), "tooltip": hover}},
+        {
+            "mark": {"type": "line", "color": GREY, "strokeDash": [4, 4]},
+            "encoding": {"x": across, "y": x("treat_all", "Net benefit", scale=scale)},
+        },
+        {
+            "mark": {"type": "line", "color": GREY},
+            "encoding": {"x": across, "y": x("treat_none", "Net benefit", scale=scale)},
+        },
+        {
+            "mark": {"type": "line", "color": BLUE, "strokeWidth": 2.5},
+            "encoding": {"x": across, "y": x("net_benefit", "Net benefit", scale=scale), "tooltip": hover},
+        },
+        {
+            "mark": {"type": "point", "opacity": 0, "size": 80},
+            "encoding": {"x": across, "y": x("net_benefit", "Net benefit", scale=scale), "tooltip": hover},
+        },
     ]
     if "low" in table.columns:
         band = {"x": across, "y": x("low", "Net benefit", scale=scale), "y2": {"field": "high"}}
         layers.insert(0, {"mark": {"type": "area", "color": BLUE, "opacity": 0.18}, "encoding": band})
     words = "Net benefit of acting on the system's probability, against acting on every query (dashed) and on none (flat line)."
-    return Figure("decision", "Is it worth acting on? Decision curve", words, table, {"width": "container", "height": 280, "layer": layers})
+    return Figure(
+        "decision",
+        "Is it worth acting on? Decision curve",
+        words,
+        table,
+        {"width": "container", "height": 280, "layer": layers},
+    )
 
 
 def _screening(content: Content) -> Figure | None:
     table = content.figure("operating_screening")
     columns = (("sensitivity", "screening sensitivity", BLUE), ("neg_rate", "share skipped", ORANGE))
     words = "What a lower threshold for skipping does: positives kept, against queries that nobody has to read. Explore, then tune on TUNE."
-    return None if table is None else Figure("operating_screening", "Skipping: workload against the lower threshold", words, table, _swept(table, "tau_neg", columns))
+    return (
+        None
+        if table is None
+        else Figure(
+            "operating_screening",
+            "Skipping: workload against the lower threshold",
+            words,
+            table,
+            _swept(table, "tau_neg", columns),
+        )
+    )
 
 
 def _alerts(content: Content) -> Figure | None:
     table = content.figure("operating_alerts")
     columns = (("alert_precision", "alert precision", BLUE), ("tpr", "positives alerted", ORANGE))
-    words = "What an upper threshold for alerting does: how many alerts are right, against how many positives raise one."
-    return None if table is None else Figure("operating_alerts", "Alerting: precision against the upper threshold", words, table, _swept(table, "tau_pos", columns))
+    words = (
+        "What an upper threshold for alerting does: how many alerts are right, against how many positives raise one."
+    )
+    return (
+        None
+        if table is None
+        else Figure(
+            "operating_alerts",
+            "Alerting: precision against the upper threshold",
+            words,
+            table,
+            _swept(table, "tau_pos", columns),
+        )
+    )
 
 
 def _swept(table: Table, axis: str, columns: tuple[tuple[str, str, str], ...]) -> dict[str, Any]:
@@ -276,7 +359,11 @@ def _swept(table: Table, axis: str, columns: tuple[tuple[str, str, str], ...]) -
         shown = {
             "x": across,
             "y": x(column, "Share", scale=UNIT),
-            "color": {"datum": label, "type": "nominal", "scale": {"domain": [one[1] for one in columns], "range": [one[2] for one in columns]}},
+            "color": {
+                "datum": label,
+                "type": "nominal",
+                "scale": {"domain": [one[1] for one in columns], "range": [one[2] for one in columns]},
+            },
             "tooltip": tooltip(("tau", axis), (column, label)),
         }
         layers.append({"mark": {"type": "line", "strokeWidth": 2.5, "interpolate": "step-before"}, "encoding": shown})
@@ -289,7 +376,7 @@ def _group_columns(content: Content) -> list[str]:
     return ["criterion", *(content.manifest.get("options") or {}).get("by", ())]
 
 
-def _groups(content: Content, column: str) -> Figure | None:
+def _groups(content: Content, column: str, place: int) -> Figure | None:
     """One panel for each measure, one bar for each group, best first, with intervals; few positives are faint."""
     measures: Mapping[str, Any] = content.numbers["measures"]
     rows: list[tuple[Value, ...]] = []
@@ -298,11 +385,13 @@ def _groups(content: Content, column: str) -> Figure | None:
         for name, entry in measures.items():
             if name.startswith(start) and entry["degenerate"] is None:
                 small = "few positives" if entry["warnings"] else "enough"
-                rows.append((panel, name[len(start) : -1], entry["value"], *(entry["ci"] or (None, None)), entry["n"], small))
+                rows.append(
+                    (panel, name[len(start) : -1], entry["value"], *(entry["ci"] or (None, None)), entry["n"], small)
+                )
     if not rows:
         return None
     columns = ("measure", column, "value", "low", "high", "n", "sample")
-    table = table_of(f"by_{field(column)}", f"Per {column}", columns, rows)
+    table = table_of("groups", f"Per {column}", columns, rows)
     group = field(column)
     panels = [panel for panel in CRITERION_PANELS if any(row[0] == panel for row in rows)]
     spec = {
@@ -310,13 +399,20 @@ def _groups(content: Content, column: str) -> Figure | None:
         "spacing": 18,
     }
     words = f"Each {column} with its 95 % interval, best first; faint bars rest on few positives, so their order means little."
-    name = "criteria" if column == "criterion" else f"slice_{field(column)}"
+    name = "criteria" if column == "criterion" else f"slice_{place}"
     return Figure(name, f"Measures per {column}", words, table, spec, wide=True)
 
 
 def _panel(panel: str, group: str, *, first: bool) -> dict[str, Any]:
     rows = {"field": group, "type": "nominal", "title": None, "sort": {"field": "value", "order": "descending"}}
-    hover = tooltip((f"{group}:n", group), ("value", panel), ("low", "from"), ("high", "to"), ("n:c", "queries"), ("sample:n", "sample"))
+    hover = tooltip(
+        (f"{group}:n", group),
+        ("value", panel),
+        ("low", "from"),
+        ("high", "to"),
+        ("n:c", "queries"),
+        ("sample:n", "sample"),
+    )
     faint = {"condition": {"test": "datum.sample == 'few positives'", "value": 0.35}, "value": 0.85}
     return {
         "title": panel,
@@ -325,7 +421,17 @@ def _panel(panel: str, group: str, *, first: bool) -> dict[str, Any]:
         "transform": [{"filter": {"field": "measure", "equal": panel}}],
         "encoding": {"y": rows | {"axis": {"labelLimit": 110}}},
         "layer": [
-            {"mark": {"type": "bar", "color": BLUE, "height": 12}, "encoding": {"x": x("value", "", scale=UNIT, axis={"tickCount": 3}), "opacity": faint, "tooltip": hover}},
-            {"mark": {"type": "rule", "color": ORANGE, "strokeWidth": 2}, "encoding": {"x": x("low", ""), "x2": {"field": "high"}}},
+            {
+                "mark": {"type": "bar", "color": BLUE, "height": 12},
+                "encoding": {
+                    "x": x("value", "", scale=UNIT, axis={"tickCount": 3}),
+                    "opacity": faint,
+                    "tooltip": hover,
+                },
+            },
+            {
+                "mark": {"type": "rule", "color": ORANGE, "strokeWidth": 2},
+                "encoding": {"x": x("low", ""), "x2": {"field": "high"}},
+            },
         ],
     }

@@ -57,8 +57,16 @@ def verification_state(content: Content) -> dict[str, str]:
     if said is None or not said["current"]:
         return {"kind": "none", "words": "Not yet verified", "more": "run: evidentia verify OUT"}
     if said["mismatches"] or not said["comparisons"]:
-        return {"kind": "failed", "words": "Verification failed", "more": f"{said['mismatches']:,} of {said['comparisons']:,} comparisons do not match"}
-    return {"kind": "passed", "words": "Independently verified", "more": f"{said['comparisons']:,} comparisons, no mismatch"}
+        return {
+            "kind": "failed",
+            "words": "Verification failed",
+            "more": f"{said['mismatches']:,} of {said['comparisons']:,} comparisons do not match",
+        }
+    return {
+        "kind": "passed",
+        "words": "Independently verified",
+        "more": f"{said['comparisons']:,} comparisons, no mismatch",
+    }
 
 
 def _targets(content: Content) -> list[dict[str, Any]]:
@@ -68,7 +76,12 @@ def _targets(content: Content) -> list[dict[str, Any]]:
     card = load_card(name) if isinstance(name, str) and name in built_in_cards() else None
     judged = [judge(target, evaluation) for target in targets_of((), card, selective=False)]
     return [
-        {"target": str(one.target), "name": one.estimate.name if one.estimate else None, "decision": one.decision, "reason": one.reason}
+        {
+            "target": str(one.target),
+            "name": one.estimate.name if one.estimate else None,
+            "decision": one.decision,
+            "reason": one.reason,
+        }
         for one in judged
         if one.estimate is not None
     ]

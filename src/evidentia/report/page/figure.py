@@ -56,7 +56,9 @@ def tooltip(*columns: tuple[str, str], digits: str = ".4f") -> list[Spec]:
         if kind == "n":
             made.append({"field": name, "type": "nominal", "title": title})
         else:
-            made.append({"field": name, "type": "quantitative", "title": title, "format": "," if kind == "c" else digits})
+            made.append(
+                {"field": name, "type": "quantitative", "title": title, "format": "," if kind == "c" else digits}
+            )
     return made
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from evidentia.report.page.figure import Figure
@@ -13,17 +12,21 @@ WIDTH = 520
 FILE_FONT = "DejaVu Sans, Noto Sans, sans-serif"
 
 
-def write_images(figures: Iterable[Figure], folder: Path, *, formats: Iterable[str] = ("svg", "png")) -> None:
-    """Write every figure in every format; light colours, on white."""
+def images(figures: Iterable[Figure], formats: Collection[str]) -> dict[str, bytes]:
+    """Every figure as a file, by its name; light colours, on white."""
+    if not {"svg", "png"} & set(formats):
+        return {}
     import vl_convert
 
-    folder.mkdir(exist_ok=True)
+    made: dict[str, bytes] = {}
     for figure in figures:
         drawing = _sized(figure.drawn(config(font=FILE_FONT) | {"background": "white"})) | {"padding": 12}
+        svg = vl_convert.vegalite_to_svg(drawing)
         if "svg" in formats:
-            (folder / f"{figure.name}.svg").write_text(vl_convert.vegalite_to_svg(drawing), encoding="utf-8")
+            made[f"{figure.name}.svg"] = svg.encode()
         if "png" in formats:
-            (folder / f"{figure.name}.png").write_bytes(vl_convert.vegalite_to_png(drawing, scale=2))
+            made[f"{figure.name}.png"] = vl_convert.svg_to_png(svg, scale=2)
+    return made
 
 
 def _sized(drawing: Mapping[str, Any]) -> dict[str, Any]:

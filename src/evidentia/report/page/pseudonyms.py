@@ -102,6 +102,5 @@ def _own_numbers(post: str, uids: list[str]) -> list[str] | None:
 
 def _natural(uid: str) -> list[tuple[int, int, str]]:
     return [
-        (0, int(part), "") if part.isdigit() and part.isascii() else (1, 0, part)
-        for part in re.split(r"([0-9]+)", uid)
+        (0, int(part), "") if part.isdigit() and part.isascii() else (1, 0, part) for part in re.split(r"([0-9]+)", uid)
     ]

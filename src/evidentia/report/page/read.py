@@ -12,7 +12,12 @@ from typing import Any
 import polars as pl
 
 from evidentia.errors import InputError
-from evidentia.evaluation.files import COMPARISON_MANIFEST_SCHEMA, MANIFEST_SCHEMA, SELECTIVE_MANIFEST_SCHEMA, manifest_of
+from evidentia.evaluation.files import (
+    COMPARISON_MANIFEST_SCHEMA,
+    MANIFEST_SCHEMA,
+    SELECTIVE_MANIFEST_SCHEMA,
+    manifest_of,
+)
 from evidentia.evaluation.load import load_result
 from evidentia.report.page.content import Content, Kind
 from evidentia.report.page.errors import errors_of

@@ -1,0 +1,39 @@
+"""`evidentia report`: draw the report of a result again, without computing anything."""
+
+from __future__ import annotations
+
+import webbrowser
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evidentia.cli import options
+
+
+def report(
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="A result folder.")],
+    formats: Annotated[
+        list[str] | None,
+        typer.Option("--format", metavar="LIST", help="html, svg, png, csv, latex, md; default html,svg,png,csv."),
+    ] = None,
+    show_ids: Annotated[
+        bool, typer.Option("--show-ids", help="Post ids as they are; by default the page shows keyed hashes.")
+    ] = False,
+    include_text: Annotated[
+        Path | None,
+        typer.Option("--include-text", metavar="FILE", help="Sentences (sent_uid, text) for the error browser."),
+    ] = None,
+    open_it: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+) -> None:
+    """Draw the report of a result: one page that needs no network, figures, LaTeX, Markdown."""
+    from evidentia.report.page.texts import read_texts
+    from evidentia.report.page.write import PAGE, USUAL, write_report
+
+    texts = None if include_text is None else read_texts(include_text)
+    write_report(out, formats=options.listed(formats) or USUAL, show_ids=show_ids, texts=texts)
+    if not quiet:
+        print(f"the report is in {out}" + (f": {PAGE}" if (out / PAGE).is_file() else ""))
+    if open_it:
+        webbrowser.open((out / PAGE).resolve().as_uri())

@@ -1,0 +1,97 @@
+"""The report as a LaTeX document and as a Markdown page: tables and figures with captions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from evidentia.report.page.content import Content
+from evidentia.report.page.figure import Figure
+from evidentia.report.page.show import shown
+from evidentia.report.tables import Table
+from evidentia.report.write import latex, latex_text
+
+PREAMBLE = r"""% Compile with pdflatex in the folder of the result.
+\documentclass[a4paper,10pt]{article}
+\usepackage[utf8]{inputenc}
+\usepackage[T1]{fontenc}
+\usepackage{textcomp,booktabs,graphicx}
+\usepackage[margin=2cm,landscape]{geometry}
+\newsavebox{\result}
+\newcommand{\fitted}{\resizebox{\ifdim\wd\result>\linewidth\linewidth\else\wd\result\fi}{!}{\usebox{\result}}}
+\begin{document}
+"""
+MOST_ROWS = 45  # rows of a table on one page
+WIDE = {"definition", "meaning", "population", "warnings"}
+
+
+def latex_document(content: Content, figures: Iterable[Figure]) -> str:
+    """A document that compiles by itself in the result folder: every table in booktabs style, every figure with a caption."""
+    parts = [PREAMBLE, rf"\section*{{{_safe(content.name)}}}", "\n"]
+    for table in content.tables:
+        for piece in _pages(table):
+            tabular = latex(_safe_table(piece))
+            parts.append(
+                f"\\begin{{table}}[p]\\centering\\caption{{{_safe(piece.title)}}}\n"
+                f"\\begin{{lrbox}}{{\\result}}\n{tabular}\\end{{lrbox}}\\fitted\\end{{table}}\\clearpage\n"
+            )
+    for figure in figures:
+        parts.append(
+            f"\\begin{{figure}}[p]\\centering\\includegraphics[width=\\linewidth,height=.75\\textheight,keepaspectratio]"
+            f"{{figures/{figure.name}.png}}\n\\caption{{{_safe(figure.title)}. {_safe(figure.caption)}}}\\end{{figure}}\\clearpage\n"
+        )
+    return "".join(parts) + "\\end{document}\n"
+
+
+def _pages(table: Table) -> list[Table]:
+    """A long table in pieces that fit a page."""
+    rows = table.rows
+    starts = range(0, len(rows), MOST_ROWS)
+    return [Table(table.name, _part(table.title, at), table.columns, rows[at : at + MOST_ROWS]) for at in starts]
+
+
+def _part(title: str, at: int) -> str:
+    return title if at == 0 else f"{title} (continued)"
+
+
+def _safe_table(table: Table) -> Table:
+    """Cells without what a plain LaTeX has no letter for, and without what would not fit a page."""
+    rows = tuple(tuple(_plain(cell) if isinstance(cell, str) else cell for cell in row) for row in table.rows)
+    return Table(table.name, table.title, tuple(map(_plain, table.columns)), rows)
+
+
+def _plain(text: str, most: int = 60) -> str:
+    """Latin letters as they are, others as their code, long words cut: pdflatex has no letter for emoji."""
+    kept = "".join(
+        one if one.isascii() or one in "±–äöüßéèáàâêîôûçñÄÖÜ" else f"U+{ord(one):04X}" for one in text[:most]
+    )
+    return kept if len(text) <= most else f"{kept}..."
+
+
+def _safe(text: str) -> str:
+    return latex_text(_plain(text, most=400))
+
+
+def markdown(content: Content) -> str:
+    """Every table as Markdown; what came from a user's file cannot become markup."""
+    parts = [f"# {_escaped(content.name)}\n"]
+    for table in content.tables:
+        kept = [i for i, column in enumerate(table.columns) if column not in WIDE]
+        parts += [
+            f"\n## {_escaped(table.title)}\n\n",
+            _row([table.columns[i] for i in kept]),
+            "|---" * len(kept) + "|\n",
+        ]
+        parts += [_row([shown(row[i]) for i in kept]) for row in table.rows]
+    parts.append("\nResearch software, not a medical device.\n")
+    return "".join(parts)
+
+
+def _row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(_escaped(cell) for cell in cells) + " |\n"
+
+
+def _escaped(text: str) -> str:
+    """Nothing that Markdown or the HTML in it would read as a command."""
+    flat = re.sub(r"[\x00-\x1f\x7f]", " ", text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"([\\`*_\[\]|#!])", r"\\\1", flat)

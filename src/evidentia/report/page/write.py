@@ -1,0 +1,98 @@
+"""The report of a result folder as files: the page, its figures, a LaTeX document, a Markdown page."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from evidentia.errors import InputError, OutputError, typed
+from evidentia.report.page.content import Content
+from evidentia.report.page.figure import Figure
+from evidentia.report.page.images import images
+from evidentia.report.page.pack import unpack
+from evidentia.report.page.read import read_content
+from evidentia.report.page.render import figures_of, render
+from evidentia.report.page.text import latex_document, markdown
+from evidentia.report.write import csv_text
+
+PAGE = "report.html"
+FORMATS = ("html", "svg", "png", "csv", "latex", "md")
+USUAL = ("html", "svg", "png", "csv")
+
+
+def write_report(
+    folder: Path,
+    *,
+    formats: Collection[str] = USUAL,
+    show_ids: bool = False,
+    texts: Mapping[str, str] | None = None,
+) -> list[str]:
+    """Draw the report of a result folder and write it there; returns the files that are new or other than before."""
+    unknown = [name for name in formats if name not in FORMATS]
+    if unknown:
+        raise InputError(f"{typed(unknown[0])} is not a format of a report. There are {', '.join(FORMATS)}.")
+    content = read_content(folder, show_ids=show_ids, texts=texts)
+    return _written(folder, files_of(content, formats))
+
+
+def refresh_report(folder: Path) -> list[str]:
+    """Draw what is there again, after a verification: ids and texts as the page has them; returns what changed."""
+    page = folder / PAGE
+    if not page.is_file():
+        return []
+    try:
+        before = unpack(page.read_text(encoding="utf-8"))
+    except (InputError, OSError, UnicodeDecodeError):
+        before = None
+    content = read_content(folder, show_ids=before is not None and before.ids == "shown")
+    if before is not None:
+        content = replace(content, texts=before.texts)
+    drawn = any(folder.glob("figures/*.svg"))
+    return _written(folder, files_of(content, USUAL if drawn else ("html",)))
+
+
+def files_of(content: Content, formats: Collection[str]) -> dict[str, bytes]:
+    """Every file of a report in these formats, by its name in the result folder."""
+    figures = figures_of(content)
+    made: dict[str, bytes] = {}
+    if "html" in formats:
+        made[PAGE] = render(content).encode()
+    if "csv" in formats:
+        made |= {f"figures/drawn/{f.name}.csv": csv_text(f.table).encode() for f in figures if _own(f, content)}
+    made |= {f"figures/{name}": data for name, data in images(figures, formats).items()}
+    if "latex" in formats:
+        made["report.tex"] = latex_document(content, figures).encode()
+    if "md" in formats:
+        made["report.md"] = markdown(content).encode()
+    return made
+
+
+def _own(figure: Figure, content: Content) -> bool:
+    """Whether the table of a figure is not among the result's own files already."""
+    return content.figure(figure.name) is None
+
+
+def _written(folder: Path, files: Mapping[str, bytes]) -> list[str]:
+    """Write what differs, each file whole or not at all."""
+    changed = []
+    for name, data in files.items():
+        path = folder / name
+        try:
+            if path.is_file() and path.read_bytes() == data:
+                continue
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle, temporary = tempfile.mkstemp(prefix=".report.", dir=path.parent)
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(data)
+                Path(temporary).chmod(0o644)
+                Path(temporary).replace(path)
+            finally:
+                Path(temporary).unlink(missing_ok=True)
+        except OSError as error:
+            raise OutputError(f"Writing {name} failed: {error.strerror}.") from None
+        changed.append(name)
+    return changed
