@@ -10,7 +10,13 @@ from evidentia.report.tables import Table, tables_of
 from evidentia.report.write import write_curves, write_delta_tables, write_tables
 
 __all__ = [
-    *("Table", "refresh_report", "tables_of", "wants_report", "write_curves", "write_delta_tables", "write_report"),
+    "Table",
+    "refresh_report",
+    "tables_of",
+    "wants_report",
+    "write_curves",
+    "write_delta_tables",
+    "write_report",
     "write_tables",
 ]
 

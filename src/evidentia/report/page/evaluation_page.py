@@ -56,17 +56,10 @@ def verification_state(content: Content) -> dict[str, str]:
     said = content.verification
     if said is None or not said["current"]:
         return {"kind": "none", "words": "Not yet verified", "more": "run: evidentia verify OUT"}
-    if said["mismatches"] or not said["comparisons"]:
-        return {
-            "kind": "failed",
-            "words": "Verification failed",
-            "more": f"{said['mismatches']:,} of {said['comparisons']:,} comparisons do not match",
-        }
-    return {
-        "kind": "passed",
-        "words": "Independently verified",
-        "more": f"{said['comparisons']:,} comparisons, no mismatch",
-    }
+    compared, wrong = f"{said['comparisons']:,} comparisons", said["mismatches"]
+    if wrong or not said["comparisons"]:
+        return {"kind": "failed", "words": "Verification failed", "more": f"{wrong:,} of {compared} do not match"}
+    return {"kind": "passed", "words": "Independently verified", "more": f"{compared}, no mismatch"}
 
 
 def _targets(content: Content) -> list[dict[str, Any]]:
@@ -76,14 +69,9 @@ def _targets(content: Content) -> list[dict[str, Any]]:
     card = load_card(name) if isinstance(name, str) and name in built_in_cards() else None
     judged = [judge(target, evaluation) for target in targets_of((), card, selective=False)]
     return [
-        {
-            "target": str(one.target),
-            "name": one.estimate.name if one.estimate else None,
-            "decision": one.decision,
-            "reason": one.reason,
-        }
-        for one in judged
-        if one.estimate is not None
+        {"target": str(o.target), "name": o.estimate.name, "decision": o.decision, "reason": o.reason}
+        for o in judged
+        if o.estimate is not None
     ]
 
 

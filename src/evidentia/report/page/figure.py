@@ -62,6 +62,16 @@ def tooltip(*columns: tuple[str, str], digits: str = ".4f") -> list[Spec]:
     return made
 
 
+def drawn_as(kind: str, encoding: Spec, **look: Any) -> Spec:
+    """A layer: a kind of mark, what it encodes, and how it looks."""
+    return {"mark": {"type": kind, **look}, "encoding": encoding}
+
+
+def touchable(encoding: Spec) -> Spec:
+    """Unseen dots along a line, so that one need not hit the line itself to read it off."""
+    return drawn_as("point", encoding, opacity=0, size=80)
+
+
 def table_of(name: str, title: str, columns: Sequence[str], rows: Sequence[Sequence[Value]]) -> Table:
     """A table from any rows."""
     return Table(name, title, tuple(columns), tuple(tuple(row) for row in rows))

@@ -21,9 +21,16 @@ def vega_bundle() -> str:
         packed = kept.read_bytes()
         gzip.decompress(packed)  # a damaged one is made anew
     except (OSError, EOFError, ValueError, zlib.error):
-        packed = gzip.compress(vl_convert.javascript_bundle().encode(), 9, mtime=0)
+        packed = gzip.compress(_bundle().encode(), 9, mtime=0)
         _keep(kept, packed)
     return base64.b64encode(packed).decode("ascii")
+
+
+def _bundle() -> str:
+    from vl_convert import javascript_bundle
+
+    made: str = javascript_bundle(None)
+    return made
 
 
 def _cache_folder() -> Path:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from functools import cache
+from importlib.metadata import version
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-import evidentia
 from evidentia.report.page.content import Content
 from evidentia.report.page.evaluation_page import evaluation_page
 from evidentia.report.page.figure import Figure
@@ -30,7 +30,7 @@ def render(content: Content) -> str:
     return template.render(
         **{name: value for name, value in page.items() if name != "scripts"},
         content=content,
-        version=evidentia.__version__,
+        version=version("evidentia"),
         style=_source("style.css"),
         scripts=[_source(name) for name in ("app.js", *page.get("scripts", ()))],
         vega=Markup(vega_bundle()),

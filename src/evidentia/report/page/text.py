@@ -21,6 +21,7 @@ PREAMBLE = r"""% Compile with pdflatex in the folder of the result.
 \newcommand{\fitted}{\resizebox{\ifdim\wd\result>\linewidth\linewidth\else\wd\result\fi}{!}{\usebox{\result}}}
 \begin{document}
 """
+LATIN = frozenset("äöüßéèáàâêîôûçñÄÖÜ±")
 MOST_ROWS = 45  # rows of a table on one page
 WIDE = {"definition", "meaning", "population", "warnings"}
 
@@ -35,12 +36,16 @@ def latex_document(content: Content, figures: Iterable[Figure]) -> str:
                 f"\\begin{{table}}[p]\\centering\\caption{{{_safe(piece.title)}}}\n"
                 f"\\begin{{lrbox}}{{\\result}}\n{tabular}\\end{{lrbox}}\\fitted\\end{{table}}\\clearpage\n"
             )
-    for figure in figures:
-        parts.append(
-            f"\\begin{{figure}}[p]\\centering\\includegraphics[width=\\linewidth,height=.75\\textheight,keepaspectratio]"
-            f"{{figures/{figure.name}.png}}\n\\caption{{{_safe(figure.title)}. {_safe(figure.caption)}}}\\end{{figure}}\\clearpage\n"
-        )
+    parts += [_latex_figure(figure) for figure in figures]
     return "".join(parts) + "\\end{document}\n"
+
+
+def _latex_figure(figure: Figure) -> str:
+    size = r"width=\linewidth,height=.75\textheight,keepaspectratio"
+    return (
+        f"\\begin{{figure}}[p]\\centering\\includegraphics[{size}]{{figures/{figure.name}.png}}\n"
+        f"\\caption{{{_safe(figure.title)}. {_safe(figure.caption)}}}\\end{{figure}}\\clearpage\n"
+    )
 
 
 def _pages(table: Table) -> list[Table]:
@@ -62,9 +67,7 @@ def _safe_table(table: Table) -> Table:
 
 def _plain(text: str, most: int = 60) -> str:
     """Latin letters as they are, others as their code, long words cut: pdflatex has no letter for emoji."""
-    kept = "".join(
-        one if one.isascii() or one in "±–äöüßéèáàâêîôûçñÄÖÜ" else f"U+{ord(one):04X}" for one in text[:most]
-    )
+    kept = "".join(one if one.isascii() or one in LATIN else f"U+{ord(one):04X}" for one in text[:most])
     return kept if len(text) <= most else f"{kept}..."
 
 

@@ -10,7 +10,7 @@ from evidentia.report.page.show import shown
 
 # in the order in which they are put on the first screen; five of those that a result has are shown
 SENTENCES = {
-    "AUROC": "Of two queries, one with evidence and one without, the system scores the right one higher this often. 0.5 is a coin toss.",
+    "AUROC": "How often a query with evidence scores higher than one without. 0.5 is a coin toss.",
     "nDCG@10": "How well the sentences that count stand at the top of the first ten. 1 is a perfect order.",
     "EvidenceRecall": "The share of evidence sentences that a reader is given, averaged over queries that have evidence.",
     "ScreeningSensitivity": "The share of queries with evidence that are not skipped.",
