@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from evidentia.results.notebook import notebook_table
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -79,6 +81,13 @@ class Comparison:
         content = {key: value for key, value in asdict(self).items() if key != "deltas"}
         lists = {"systems": list(self.systems), "notes": list(self.notes), "interval": dict(self.interval)}
         return {"schema": COMPARISON_SCHEMA} | content | lists | {"deltas": [delta.to_dict() for delta in self.deltas]}
+
+    def _repr_html_(self) -> str:
+        """The differences over the whole run, for a notebook."""
+        told = [d for d in self.deltas if d.family == "measures"]
+        rows = [(d.name, d.system, d.delta, *(d.ci or (None, None)), d.p_holm, d.verdict) for d in told]
+        columns = ("measure", "system", "difference", "from", "to", "corrected p", "verdict")
+        return notebook_table(f"Differences against {self.systems[0]}", columns, rows)
 
     def to_frame(self) -> pl.DataFrame:
         """One row per delta, as a polars frame."""

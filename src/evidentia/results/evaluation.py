@@ -13,6 +13,7 @@ from evidentia.errors import UnknownNameError
 from evidentia.results.attribution import Attribution
 from evidentia.results.curve import Curve
 from evidentia.results.estimate import Estimate, Finding, NotComputed, OtherDefinition
+from evidentia.results.notebook import notebook_table
 from evidentia.results.selective import SelectiveComparison
 from evidentia.results.strict_json import dumps_by_line
 
@@ -105,6 +106,12 @@ class Evaluation:
 
     def __repr__(self) -> str:
         return f"<Evaluation of {self._size()}: {len(self):,} numbers, profile {self.profile}>"
+
+    def _repr_html_(self) -> str:
+        """The numbers over the whole run, for a notebook."""
+        rows = [(e.name, e.value, *(e.ci or (None, None)), e.n, e.population, e.degenerate) for e in self.overall()]
+        columns = ("measure", "value", "from", "to", "n", "population", "a convention because")
+        return notebook_table(repr(self).strip("<>"), columns, rows)
 
     def _size(self) -> str:
         unit = "queries" if "queries" in self.dataset else "items"

@@ -148,7 +148,7 @@ def groups(content: Content, column: str, place: int) -> Figure | None:
 
 
 def _panel(panel: str, column: str) -> Spec:
-    order = {"field": "value", "order": "descending"}
+    order = {"field": "value", "op": "max", "order": "descending"}  # one order for both layers
     limits = (("low", "from"), ("high", "to"), ("n:c", "queries"), ("sample:n", "sample"))
     faint = {"condition": {"test": "datum.sample == 'few positives'", "value": 0.35}, "value": 0.85}
     bars = {

@@ -29,7 +29,7 @@ def vega_bundle() -> str:
 def _bundle() -> str:
     from vl_convert import javascript_bundle
 
-    made: str = javascript_bundle(None)
+    made: str = javascript_bundle("window.vegaEmbed=vegaEmbed;")
     return made
 
 
