@@ -16,6 +16,7 @@ from evidentia.evaluation.groups import OVERALL
 from evidentia.evaluation.intervals import Resampling, intervals
 from evidentia.evaluation.narrate import Narrator, reason_of
 from evidentia.evaluation.needs import unmet
+from evidentia.evaluation.operating_points import operating_curves
 from evidentia.evaluation.plan import Plan, Thresholds, plan_for, with_tuned_decisions
 from evidentia.evaluation.replicates import Progress
 from evidentia.measures import PROFILES, Definition, Profile, canonical, profile_named, resolve
@@ -59,7 +60,10 @@ def evaluate_run(
         other_definitions=other_definitions(run, chosen, plan, estimates),
         notes=run.notes,
         dataset=_dataset(run),
-        curves=curves(computation, estimates.get("ECE"), resampling.level, draws),
+        curves=(
+            *curves(computation, estimates.get("ECE"), resampling.level, draws),
+            *operating_curves(run, resampling, draws),
+        ),
         thresholds=_threshold_records(thresholds),
         attribution=attribute(run),
         per_query=_per_query(computation, plan, chosen),

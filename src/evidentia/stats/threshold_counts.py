@@ -1,0 +1,78 @@
+"""How many units lie below each of many thresholds, and how many positives among them, under many weightings at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evidentia.stats.resampling import Plan
+from evidentia.stats.threads import in_threads
+from evidentia.tables.queries import Bools, Floats, Ints
+
+EXACT = 2**24  # below this float32 counts without rounding, at half the memory
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """What lies below some thresholds (thresholds x weightings), and what there is in all (weightings)."""
+
+    below: Floats
+    positives_below: Floats
+    units: Floats
+    positives: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class ThresholdCounts:
+    """Units and positives below every threshold; the last row has all of them."""
+
+    units: NDArray[Any]
+    positives: NDArray[Any]
+
+    def at(self, places: Ints) -> Cut:
+        """The counts at some of the thresholds."""
+        rows = (self.units[places], self.positives[places], self.units[-1], self.positives[-1])
+        return Cut(*(row.astype(np.float64) for row in rows))
+
+
+class ThresholdSteps:
+    """Units between one threshold and the next, per cluster: all weightings are then one sparse product and running sums.
+
+    >>> steps = ThresholdSteps(np.array([0.2, 0.5]), np.array([False, True]), np.array([0, 1]), 2, np.array([0.5, 0.7]))
+    >>> steps.counts(np.ones((2, 1))).units.tolist()
+    [[1.0], [2.0], [2.0]]
+    """
+
+    def __init__(self, scores: Floats, labels: Bools, clusters: Ints, n_clusters: int, thresholds: Floats) -> None:
+        from scipy.sparse import csr_array
+
+        self.rows = len(thresholds) + 1
+        # thresholds are inclusive: a score is below those that come after the ones which it reaches
+        step = np.searchsorted(thresholds, scores, side="right")
+        at = np.concatenate([step, step[labels] + self.rows])
+        owner = np.concatenate([clusters, clusters[labels]])
+        largest = int(np.bincount(clusters, minlength=1).max())
+        self.kind: type = np.float32 if largest * n_clusters < EXACT else np.float64  # weights add up to n_clusters
+        self.matrix = csr_array((np.ones(len(at), self.kind), (at, owner)), shape=(2 * self.rows, n_clusters))
+
+    def counts(self, weights: Floats) -> ThresholdCounts:
+        """The counts under some weightings (clusters x weightings)."""
+        made = (self.matrix @ weights.astype(self.kind)).reshape(2, self.rows, weights.shape[1])
+        for row in range(1, self.rows):  # numpy's own cumsum along this axis is slower
+            made[:, row] += made[:, row - 1]
+        return ThresholdCounts(made[0], made[1])
+
+    def over(self, plan: Plan) -> ThresholdCounts:
+        """The counts in every replicate of a plan."""
+        found: NDArray[Any] = np.empty((2, self.rows, plan.resamples), self.kind)
+
+        def work(replicates: slice, weights: Floats) -> None:
+            made = self.counts(weights)
+            found[0, :, replicates], found[1, :, replicates] = made.units, made.positives
+
+        for _ in in_threads(work, plan.blocks()):
+            pass
+        return ThresholdCounts(found[0], found[1])
