@@ -1,4 +1,4 @@
-"""The bands of the ROC and precision-recall curves, made again from the same draws as every interval."""
+"""The bands of the figures, made again from the same draws as every interval."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from evidentia.verify.folder import ResultFolder
 from evidentia.verify.interval_arrays import arrays_of
 from evidentia.verify.intervals import Settings
 from evidentia.verify.limits import percentile_limits
+from evidentia.verify.operating_bands import as_number, check_operating_bands
 from evidentia.verify.replicate_sweeps import Passed, sweep_of
 from evidentia.verify.replicate_table import over
 from evidentia.verify.tally import Tally
@@ -66,7 +67,8 @@ def check_bands(folder: ResultFolder, queries: list[Query], tally: Tally, progre
         for row, x, replicates in zip(rows, curve.grid, values[curve.file], strict=False):
             limits = percentile_limits(replicates, settings.level) or (None, None)
             for side, limit in zip(("low", "high"), limits, strict=True):
-                tally.number(f"{curve.file}: {side} at {x:g}", _number(row.get(side)), limit)
+                tally.number(f"{curve.file}: {side} at {x:g}", as_number(row.get(side)), limit)
+    check_operating_bands(folder, queries, settings, tally, progress)
 
 
 def _replicate_curves(queries: list[Query], settings: Settings, progress: Progress | None) -> dict[str, Floats]:
@@ -90,11 +92,3 @@ def _replicate_curves(queries: list[Query], settings: Settings, progress: Progre
 
     over_blocks(draws, work, report)
     return values
-
-
-def _number(cell: str | None) -> float | str | None:
-    """A cell as a number; what is not one stays as it is and matches nothing."""
-    try:
-        return float(cell) if cell else None
-    except ValueError:
-        return cell

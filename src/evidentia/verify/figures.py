@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from evidentia.verify.detection import points_of
+from evidentia.verify.operating_points import OPERATING_BANDS, operating_sheets
 from evidentia.verify.points import Points
 from evidentia.verify.sheet import Cell, Sheet
 from evidentia.verify.study import Scope
 from evidentia.verify.tables import BINS
 from evidentia.verify.tuning import Point
 
-BANDS = ("low", "high")
+BAND = ("low", "high")
+BANDS = (*BAND, *OPERATING_BANDS)  # columns that are verified with the bands
 
 
 def all_figures(points: Points, level: float) -> list[Sheet]:
@@ -22,7 +24,7 @@ def all_figures(points: Points, level: float) -> list[Sheet]:
     entry = points.expected.entries.get("ECE")
     if entry is not None and points.found(entry).flaw is None:
         made.append(_reliability(points.found(entry).details["bins"], level))
-    return made
+    return [*made, *operating_sheets(study.queries, bands=points.resamples > 0)]
 
 
 def _swept(points: Points, name: str) -> Sheet:
@@ -32,7 +34,7 @@ def _swept(points: Points, name: str) -> Sheet:
     read = _rates if name == "roc" else _precisions
     curve = read(_of(points, study.whole), grid)
     folds = [read(_of(points, scope), grid) for scope in study.groups("fold")]
-    band = BANDS if points.resamples else ()
+    band = BAND if points.resamples else ()
     axes = ("fpr", "tpr") if name == "roc" else ("recall", "precision")
     columns = (*axes, *band, *(f"fold {fold}" for fold in study.folds), *(() if name == "roc" else ("prevalence",)))
     prevalence = sum(query.label for query in study.queries) / len(study.queries)

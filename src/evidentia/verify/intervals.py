@@ -145,7 +145,9 @@ class _Checker:
 
     def _interval(self, made: Planned, point: float, values: Floats, without: Floats | None) -> Interval:
         left_out = int(np.isnan(values).sum())
-        limits, method, reason = self._limits(made, point, values, without)
+        limits, method, reason = limits_of(
+            self.settings, point, values, without, clusters=made.clusters, proportion=made.proportion
+        )
         notes = list(small_samples(made.clusters, made.positives))
         if left_out > self.settings.resamples / 20:
             notes.append(
@@ -155,28 +157,29 @@ class _Checker:
             notes.append(f"{'no interval' if limits is None else 'interval'}: {reason}")
         return Interval(limits, method, left_out, tuple(notes))
 
-    def _limits(
-        self, made: Planned, point: float, values: Floats, without: Floats | None
-    ) -> tuple[tuple[float, float] | None, str | None, str | None]:
-        """Limits, how they were made, and the reason where they are not the usual ones."""
-        level = self.settings.level
-        if np.isnan(point):
-            return None, None, "the value is a convention, not a measurement"
-        found = percentile_limits(values, level) if without is None else bca_limits(values, point, without, level)
-        if found is None:
-            return None, None, "undefined in every resample"
-        if spread_out(*found):
-            return found, self.settings.method, None
-        if made.proportion and point in {0.0, 1.0}:
-            exact = all_or_none(made.clusters, level, every=point == 1.0)
-            posts = f"{made.clusters:,} post{'' if made.clusters == 1 else 's'}"
-            return exact, "clopper-pearson", f"{SAME}, so the limits are exact binomial over {posts}"
-        return None, None, SAME
-
     def _compare_loop(self, job: Job, values: Floats) -> None:
         for replicate, plain in enumerate(self.loop.values(job.what)):
             found = None if np.isnan(values[replicate]) else float(values[replicate])
             self.tally.number(f"{job.name}: replicate {replicate}, by a plain loop", found, plain)
+
+
+def limits_of(
+    settings: Settings, point: float, values: Floats, without: Floats | None, *, clusters: int, proportion: bool
+) -> tuple[tuple[float, float] | None, str | None, str | None]:
+    """Limits, how they were made, and the reason where they are not the usual ones."""
+    level = settings.level
+    if np.isnan(point):
+        return None, None, "the value is a convention, not a measurement"
+    found = percentile_limits(values, level) if without is None else bca_limits(values, point, without, level)
+    if found is None:
+        return None, None, "undefined in every resample"
+    if spread_out(*found):
+        return found, settings.method, None
+    if proportion and point in {0.0, 1.0}:
+        exact = all_or_none(clusters, level, every=point == 1.0)
+        posts = f"{clusters:,} post{'' if clusters == 1 else 's'}"
+        return exact, "clopper-pearson", f"{SAME}, so the limits are exact binomial over {posts}"
+    return None, None, SAME
 
 
 def small_samples(clusters: int, positives: int) -> Sequence[str]:

@@ -1,0 +1,162 @@
+"""The limits in the figures over thresholds, made again: every number at every threshold in every resample."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evidentia.verify.draws import Draws, Floats, LeftOut, Progress, draws_of
+from evidentia.verify.evidence import Query
+from evidentia.verify.folder import ResultFolder, Row
+from evidentia.verify.interval_arrays import Arrays, arrays_of
+from evidentia.verify.intervals import CELLS, Settings, limits_of
+from evidentia.verify.operating_points import (
+    ALERTS,
+    DECISION,
+    PERCENT,
+    SCREENING,
+    Explored,
+    explored,
+    limit_columns,
+)
+from evidentia.verify.replicate_plan import batches
+from evidentia.verify.replicate_table import Finish, Summed, Table, on_all, over, replicated
+from evidentia.verify.tally import Tally
+
+INFINITE = 1e300  # a ratio over zero: more than any other, and still a number that can be ranked and subtracted
+BEYOND = 1e150  # a limit between a ratio and an infinite one lies somewhere past this
+
+
+@dataclass(frozen=True, eq=False)
+class Figure:
+    """A number at one threshold: the row and columns of its limits, and how it is made of sums.
+
+    The sums are queries, positives, queries below, positives below. ``posts``: how many a proportion rests on.
+    """
+
+    path: str
+    row: int
+    column: str
+    tau: float
+    finish: Finish
+    posts: int | None = None
+
+    @property
+    def ratio(self) -> bool:
+        """The ratio can be infinite, which no correction for bias survives: its limits are always percentiles."""
+        return self.column == "likelihood_ratio"
+
+
+def check_operating_bands(
+    folder: ResultFolder, queries: list[Query], settings: Settings, tally: Tally, progress: Progress | None = None
+) -> None:
+    """Compare the limits of every number of every figure over thresholds."""
+    explore = explored(queries)
+    if explore is None:
+        return
+    run = arrays_of(queries, {})
+    figures = list(_figures(run, explore))
+    rows = {path: folder.rows(f"{path}.csv") for path in (SCREENING, ALERTS, DECISION) if folder.has(f"{path}.csv")}
+    draws = draws_of(queries, settings.resamples, settings.seed, stratified=settings.stratified)
+    parts = batches(len(figures), CELLS, settings.resamples + 4 * draws.posts)
+    done = 0
+
+    def report(count: int) -> None:
+        nonlocal done
+        done += count
+        if progress is not None:
+            progress(done, settings.resamples * len(parts))
+
+    for part in parts:
+        for figure, limits in zip(figures[part], _limits(run, figures[part], draws, settings, report), strict=True):
+            _compare(figure, rows.get(figure.path, []), limits, tally)
+
+
+def _compare(figure: Figure, rows: Sequence[Row], limits: Sequence[float | None], tally: Tally) -> None:
+    for column, limit in zip(limit_columns(figure.path, figure.column), limits, strict=True):
+        where = f"{figure.path}.csv: {column} at {figure.tau:g}"
+        if figure.row < len(rows) and column in rows[figure.row]:
+            tally.number(where, as_number(rows[figure.row][column]), limit)
+        else:
+            tally.exact(where, "no such cell", limit)
+
+
+def _figures(run: Arrays, explore: Explored) -> Iterator[Figure]:
+    everyone, with_evidence = run.clusters(np.ones(len(run), bool)), run.clusters(run.label)
+    for row, tau in enumerate(explore.skipping):
+        yield Figure(SCREENING, row, "neg_rate", tau, lambda s: over(s[2], s[0]), everyone)
+        yield Figure(SCREENING, row, "sensitivity", tau, lambda s: over(s[1] - s[3], s[1]), with_evidence)
+        yield Figure(SCREENING, row, "fn_per_1000", tau, lambda s: over(1000 * s[3], s[0]))
+    for row, tau in enumerate(explore.alerting):
+        posts = run.clusters(run.prob >= tau)
+        yield Figure(ALERTS, row, "alert_precision", tau, lambda s: over(s[1] - s[3], s[0] - s[2]), posts)
+        yield Figure(ALERTS, row, "alerts_per_1000", tau, lambda s: over(1000 * (s[0] - s[2]), s[0]))
+        yield Figure(ALERTS, row, "likelihood_ratio", tau, _ratio)
+    for row, threshold in enumerate(PERCENT):
+        yield Figure(DECISION, row, "net_benefit", threshold, _benefit(threshold))
+
+
+def _ratio(sums: Floats) -> Floats:
+    """Alerts per positive over alerts per negative; undefined without alerts or with one class."""
+    queries, positives, below, missed = sums
+    right = positives - missed
+    wrong, negatives = queries - below - right, queries - positives
+    some = np.where(right + wrong > 0, 1.0, np.nan)
+    found = over(right, positives) * some
+    alarmed = over(wrong, negatives) * some
+    finite = over(found, alarmed)
+    return np.where(alarmed == 0, np.where(np.isnan(found), np.nan, INFINITE), finite)
+
+
+def _benefit(threshold: float) -> Finish:
+    worth = threshold / (1 - threshold)
+
+    def finish(sums: Floats) -> Floats:
+        queries, positives, below, missed = sums
+        right = positives - missed
+        return over(right - worth * (queries - below - right), queries)
+
+    return finish
+
+
+def _limits(
+    run: Arrays, figures: Sequence[Figure], draws: Draws, settings: Settings, report: Callable[[int], None]
+) -> Iterator[tuple[float | None, float | None]]:
+    table, recipes = _recipes(run, figures)
+    points = on_all(recipes, table, draws.posts)
+    values = replicated(recipes, table, draws, report)
+    left_out = replicated(recipes, table, LeftOut(draws.posts)) if settings.method == "bca" else None
+    for at, figure in enumerate(figures):
+        point = float(points[at])
+        if figure.ratio and point > BEYOND:
+            yield None, None
+            continue
+        without = None if left_out is None or figure.ratio else left_out[at]
+        proportion = figure.posts is not None
+        found, _, _ = limits_of(settings, point, values[at], without, clusters=figure.posts or 0, proportion=proportion)
+        yield (None, None) if found is None else (_finite(found[0]), _finite(found[1]))
+
+
+def _recipes(run: Arrays, figures: Sequence[Figure]) -> tuple[Table, list[Summed]]:
+    """What is added up per post for every threshold, and how each number is made of it."""
+    table, everyone = Table(), np.ones(len(run), bool)
+    whole = [run.per_post(everyone, everyone), run.per_post(run.label, everyone)]
+    places: dict[float, np.ndarray[tuple[int], np.dtype[np.int64]]] = {}
+    for tau in dict.fromkeys(figure.tau for figure in figures):
+        below = run.prob < tau
+        places[tau] = table.add([*whole, run.per_post(below, everyone), run.per_post(below & run.label, everyone)])
+    return table, [Summed(places[figure.tau], figure.finish) for figure in figures]
+
+
+def _finite(limit: float) -> float | None:
+    return None if limit > BEYOND else limit
+
+
+def as_number(cell: str | None) -> float | str | None:
+    """A cell as a number; what is not one stays as it is and matches nothing."""
+    try:
+        return float(cell) if cell else None
+    except ValueError:
+        return cell
