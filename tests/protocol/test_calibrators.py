@@ -126,3 +126,40 @@ def test_labels_of_one_class_leave_probabilities_alone_and_say_so() -> None:
 
 def test_log_odds_are_finite_everywhere() -> None:
     assert np.isfinite(logit(np.array([0.0, 1.0]))).all()
+
+
+def test_fits_are_optima_to_the_last_digits() -> None:
+    """The slopes of the log-loss vanish: what another program finds is the same number, not one like it."""
+    prob = sigmoid(2 * TRUE_ODDS + 1)
+    a, b, c = fit_calibrator("beta", prob, LABELS).parameters["coefficients"]
+    slope, shift = fit_calibrator("platt", prob, LABELS).parameters["coefficients"]
+    (temperature,) = fit_calibrator("temperature", prob, LABELS).parameters["temperature"]
+    odds = logit(prob)
+    for said, columns in (
+        (a * np.log(prob) - b * np.log1p(-prob) + c, (np.log(prob), np.log1p(-prob), np.ones(6000))),
+        (slope * odds + shift, (odds, np.ones(6000))),
+        (odds / temperature, (odds,)),
+    ):
+        assert [np.mean((sigmoid(said) - LABELS) * column) for column in columns] == pytest.approx(
+            [0] * len(columns), abs=1e-13
+        )
+
+
+def test_separated_labels_have_no_platt_or_beta() -> None:
+    prob = np.linspace(0.05, 0.95, 60)
+    labels = prob > 0.6
+    assert fit_calibrator("platt", prob, labels) is None
+    assert fit_calibrator("beta", prob, labels) is None
+    found = choose(prob, labels, 30)
+    assert set(found.log_loss) == {"none", "temperature", "isotonic"}
+    named = choose(prob, labels, 30, method="platt")
+    assert (named.method, named.reason) == (
+        "none",
+        "cannot be tuned: platt has no finite optimum on labels that are separated",
+    )
+
+
+def test_scores_that_say_the_opposite_leave_beta_with_the_share_of_positives() -> None:
+    a, b, c = fit_calibrator("beta", sigmoid(-TRUE_ODDS), LABELS).parameters["coefficients"]
+    assert (a, b) == (0, 0)
+    assert sigmoid(np.array(c)) == pytest.approx(LABELS.mean())

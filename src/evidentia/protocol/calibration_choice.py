@@ -25,8 +25,8 @@ def choose_calibrator(
     """Fit the method that was asked for, or under ``auto`` the best of all, on everything that was given.
 
     ``post`` has the place of each query's post in ``tuned_on.posts``. Methods are compared by their log-loss on inner
-    folds that share no post; where two are equally good the simpler one is taken. Labels of one class, or too few posts
-    for two folds, leave probabilities as they are, and say so.
+    folds that share no post; where two are equally good the simpler one is taken. Labels of one class, too few posts
+    for two folds, or a method without a finite optimum leave probabilities as they are, and say so.
     """
     assert tuned_on.score is not None
     methods = usable(tuned_on.score)
@@ -40,13 +40,18 @@ def choose_calibrator(
             return _uncalibrated(f"{UNTUNABLE}: too few posts with evidence to compare calibrators", tuned_on)
         method = min(losses, key=lambda name: (losses[name], methods.index(name)))
     fitted = fit_calibrator(method, scores, labels, score=tuned_on.score)
+    if fitted is None:
+        return _uncalibrated(f"{UNTUNABLE}: {method} has no finite optimum on labels that are separated", tuned_on)
     return replace(fitted, log_loss=MappingProxyType(losses), tuned_on=tuned_on)
 
 
 def held_out_losses(
     scores: Floats, labels: Bools, post: Ints, *, methods: Sequence[str], tuned_on: Provenance, seed: int
 ) -> dict[str, float]:
-    """The log-loss of every method over inner folds of posts; empty if a fold would have to fit on one class."""
+    """The log-loss of every method over inner folds of posts; empty if a fold would have to fit on one class.
+
+    A method that has no finite optimum on a fold is not among them: where it stops would be an accident.
+    """
     assert tuned_on.score is not None
     if len(tuned_on.posts) < 2:
         return {}
@@ -58,9 +63,12 @@ def held_out_losses(
         out = held == fold
         if lacking(labels[~out]) is not None:
             return {}
-        for method in methods:
+        for method in list(said):
             fitted = fit_calibrator(method, scores[~out], labels[~out], score=tuned_on.score)
-            said[method][out] = fitted.apply(scores[out])
+            if fitted is None:
+                del said[method]
+            else:
+                said[method][out] = fitted.apply(scores[out])
     return {method: log_loss(probabilities, labels) for method, probabilities in said.items()}
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from evidentia.errors import InputError
+from evidentia.protocol.logistic import logistic, scikit_learn
 from evidentia.protocol.provenance import Provenance
 from evidentia.tables.queries import Bools, Floats
 
@@ -17,6 +18,7 @@ EPSILON = 2.0**-52
 METHODS = ("none", "temperature", "platt", "beta", "isotonic")  # the simpler first
 _OF_PROBABILITIES = ("none", "beta")  # what a score that is no probability cannot use
 Parameters = Mapping[str, tuple[float, ...]]
+Fit = dict[str, tuple[float, ...]] | None  # None where there is no finite optimum
 
 
 @dataclass(frozen=True)
@@ -76,17 +78,19 @@ def _fits(method: str, sizes: Mapping[str, int]) -> bool:
     return sizes == wanted[method]
 
 
-def fit_calibrator(method: str, scores: Floats, labels: Bools, *, score: str = "prob") -> Calibrator:
+def fit_calibrator(method: str, scores: Floats, labels: Bools, *, score: str = "prob") -> Calibrator | None:
     """Fit one method. Labels must be of both classes; ``score`` says whether the scores are probabilities.
 
-    Platt and temperature scaling work on the log-odds of probabilities, and on other scores as they are.
+    Platt and temperature scaling work on the log-odds of probabilities, and on other scores as they are. Where labels are
+    separated, Platt scaling and beta calibration have no finite optimum, and None is returned.
     """
     if method not in usable(score):
         raise InputError(f"There is no calibrator {method!r} for {score}. Choose one of: {', '.join(usable(score))}.")
     fitted = {"none": _none, "temperature": _temperature, "platt": _platt, "beta": _beta, "isotonic": _isotonic}
     odds = scores if score == "detection_score" else logit(scores)
     given = odds if method in {"temperature", "platt"} else scores
-    return Calibrator(method, MappingProxyType(fitted[method](given, labels)), tuned_on=Provenance(None, score))
+    found = fitted[method](given, labels)
+    return None if found is None else Calibrator(method, MappingProxyType(found), tuned_on=Provenance(None, score))
 
 
 def usable(score: str) -> tuple[str, ...]:
@@ -107,55 +111,51 @@ def logit(prob: Floats) -> Floats:
     return odds
 
 
-def _none(scores: Floats, labels: Bools) -> dict[str, tuple[float, ...]]:
+def _none(scores: Floats, labels: Bools) -> Fit:
     return {}
 
 
-def _temperature(odds: Floats, labels: Bools) -> dict[str, tuple[float, ...]]:
-    """One factor for all log-odds, between e^-5 and e^5."""
-    from scipy.optimize import minimize_scalar
+def _temperature(odds: Floats, labels: Bools) -> Fit:
+    """One factor for all log-odds, between e^-5 and e^5: where the slope of the log-loss in 1 / T is 0."""
+    from scipy.optimize import brentq
 
-    found = minimize_scalar(lambda t: log_loss(_sigmoid(odds / np.exp(t)), labels), bounds=(-5, 5), method="bounded")
-    return {"temperature": (float(np.exp(found.x)),)}
+    def slope(inverse: float) -> float:
+        return float(np.mean((_sigmoid(odds * inverse) - labels) * odds))
+
+    low, high = np.exp(-5.0), np.exp(5.0)  # the slope never falls, since the log-loss is convex in 1 / T
+    if slope(low) >= 0 or slope(high) <= 0:
+        return {"temperature": (float(1 / low if slope(low) >= 0 else 1 / high),)}
+    return {"temperature": (1 / float(brentq(slope, low, high, xtol=1e-15, rtol=1e-14)),)}
 
 
-def _platt(odds: Floats, labels: Bools) -> dict[str, tuple[float, ...]]:
-    (slope,), intercept = _logistic(odds[:, None], labels)
-    return {"coefficients": (slope, intercept)}
+def _platt(odds: Floats, labels: Bools) -> Fit:
+    found = logistic(odds[:, None], labels)
+    return None if found is None else {"coefficients": found}
 
 
-def _beta(prob: Floats, labels: Bools) -> dict[str, tuple[float, ...]]:
+def _beta(prob: Floats, labels: Bools) -> Fit:
     """Beta calibration (Kull et al. 2017): a log p - b log(1 - p) + c with a and b not below 0."""
     columns = _logs(prob)
-    coefficients, intercept = _logistic(columns, labels)
-    a, b = coefficients
+    found = logistic(columns, labels)
+    if found is None:
+        return None
+    a, b, c = found
     if a < 0 or b < 0:
         kept = 1 if a < 0 else 0
-        (slope,), intercept = _logistic(columns[:, [kept]], labels)
-        a, b = (0.0, max(slope, 0.0)) if kept else (max(slope, 0.0), 0.0)
-    return {"coefficients": (a, b, intercept)}
+        alone = logistic(columns[:, [kept]], labels)
+        if alone is None:
+            return None
+        if alone[0] < 0:  # no score helps: the share of positives for all
+            a, b, c = 0.0, 0.0, float(logit(np.array([labels.mean()]))[0])
+        else:
+            a, b, c = (0.0, *alone) if kept else (alone[0], 0.0, alone[1])
+    return {"coefficients": (a, b, c)}
 
 
-def _isotonic(scores: Floats, labels: Bools) -> dict[str, tuple[float, ...]]:
-    sklearn = _scikit_learn("isotonic")
+def _isotonic(scores: Floats, labels: Bools) -> Fit:
+    sklearn = scikit_learn("isotonic")
     fitted = sklearn.IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip").fit(scores, labels.astype(float))
     return {"x": tuple(fitted.X_thresholds_.tolist()), "y": tuple(fitted.y_thresholds_.tolist())}
-
-
-def _logistic(columns: Floats, labels: Bools) -> tuple[list[float], float]:
-    """Logistic regression without a penalty."""
-    sklearn = _scikit_learn("linear_model")
-    fitted = sklearn.LogisticRegression(C=np.inf, tol=1e-8, max_iter=1000).fit(columns, labels)
-    return [float(one) for one in fitted.coef_[0]], float(fitted.intercept_[0])
-
-
-def _scikit_learn(part: str) -> Any:
-    from importlib import import_module
-
-    try:
-        return import_module(f"sklearn.{part}")
-    except ImportError:
-        raise InputError("Fitting a calibrator needs scikit-learn: pip install 'evidentia[calibrate]'.") from None
 
 
 def _logs(prob: Floats) -> Floats:

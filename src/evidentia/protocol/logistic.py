@@ -1,0 +1,74 @@
+"""Logistic regression without a penalty, to the last digits: scikit-learn comes near, Newton's method arrives.
+
+Scikit-learn stops where the likelihood is flat to the eye, which leaves the coefficients some 1e-6 from the optimum. That is
+good enough to use and not good enough to be recomputed by somebody else, so a few Newton steps follow.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from evidentia.errors import InputError
+from evidentia.tables.queries import Bools, Floats
+
+STEPS = 60
+ARRIVED = 1e-7  # relative; the step is still made, and another one, so that twice as many digits are right
+
+
+def scikit_learn(part: str) -> Any:
+    """A module of scikit-learn, which is not needed to apply what was fitted."""
+    try:
+        return import_module(f"sklearn.{part}")
+    except ImportError:
+        raise InputError("Fitting a calibrator needs scikit-learn: pip install 'evidentia[calibrate]'.") from None
+
+
+def logistic(columns: Floats, labels: Bools) -> tuple[float, ...] | None:
+    """The coefficients of most likelihood, the intercept last; None where there are no finite ones, or not only one.
+
+    So it is where the labels are separated by the columns, or a column has no spread.
+    """
+    spread = columns.std(axis=0)
+    if not (spread > 0).all():
+        return None
+    middle = columns.mean(axis=0)
+    scaled = (columns - middle) / spread
+    model = scikit_learn("linear_model").LogisticRegression(C=np.inf, tol=1e-8, max_iter=1000).fit(scaled, labels)
+    found = _climbed(
+        np.column_stack([scaled, np.ones(len(labels))]), labels, np.append(model.coef_[0], model.intercept_)
+    )
+    if found is None:
+        return None
+    slopes = found[:-1] / spread
+    return (*map(float, slopes), float(found[-1] - slopes @ middle))
+
+
+def _climbed(columns: Floats, labels: Bools, start: Floats) -> Floats | None:
+    """Newton steps until they hardly move, and one more; where they never stop there is no finite optimum."""
+    at = start
+    for _ in range(STEPS):
+        step = _newton_step(columns, labels, at)
+        if step is None:
+            return None
+        at = at + step
+        if np.abs(step).max() <= ARRIVED * max(1.0, float(np.abs(at).max())):
+            last = _newton_step(columns, labels, at)
+            return at if last is None else at + last
+    return None
+
+
+def _newton_step(columns: Floats, labels: Bools, at: Floats) -> Floats | None:
+    odds = columns @ at
+    small = np.exp(-np.minimum(np.abs(odds), 700.0))
+    unlikely = small / (1 + small)  # the smaller of p and 1 - p, with all its digits, also where the other one is 1
+    expected = np.where(odds > 0, 1 - unlikely, unlikely)
+    gap = np.where(labels, np.where(odds > 0, unlikely, 1 - unlikely), -expected)
+    weights = unlikely * (1 - unlikely)
+    try:
+        step: Floats = np.linalg.solve((columns * weights[:, None]).T @ columns, columns.T @ gap)
+    except np.linalg.LinAlgError:
+        return None
+    return step if np.isfinite(step).all() else None
