@@ -55,7 +55,8 @@ def evaluate(
     if not isinstance(run, Run):
         run = read_run(run, by=() if by is None else _words(by))
     by = tuple(run.queries.slices) if by is None else _words(by)
-    run, applied = _with_thresholds(run, thresholds)
+    run, tuning = _with_thresholds(run, thresholds)
+    applied = None if tuning is None else to_document(tuning, grids=False)
     evaluation = evaluate_run(
         run, profile=profile, measures=named, by=by, k=k, dual=dual, resampling=resampling, progress=progress
     )
@@ -71,7 +72,8 @@ def evaluate(
 
     def save(result: Evaluation, folder: Path, force: bool) -> None:
         def fill(temporary: Path) -> None:
-            write_result(temporary, run, result, by=tuple(run.queries.slices))
+            given = None if tuning is None else to_document(tuning)
+            write_result(temporary, run, result, by=tuple(run.queries.slices), thresholds=given)
             write_tables(result, temporary / "tables")
             write_curves(result, temporary / "figures")
             write_manifest(temporary, run, result, command=command, options=options, applied=applied)
@@ -83,12 +85,12 @@ def evaluate(
     return replace(evaluation, writer=save)
 
 
-def _with_thresholds(run: Run, thresholds: Tuning | str | Path | None) -> tuple[Run, Mapping[str, Any] | None]:
-    """The run under tuned thresholds, and what its manifest keeps of them: everything but the grids."""
+def _with_thresholds(run: Run, thresholds: Tuning | str | Path | None) -> tuple[Run, Tuning | None]:
+    """The run under tuned thresholds, and what they are."""
     if thresholds is None:
         return run, None
     tuning, source = (thresholds, None) if isinstance(thresholds, Tuning) else read_tuning(thresholds)
-    return apply_tuning(run, tuning, source=source), to_document(tuning, grids=False)
+    return apply_tuning(run, tuning, source=source), tuning
 
 
 def compare(

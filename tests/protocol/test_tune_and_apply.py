@@ -260,3 +260,27 @@ def test_a_document_says_everything(run: Run, choices: Choices) -> None:
     one, other = apply_tuning(run, tuning), apply_tuning(run, again)
     assert one.frame.equals(other.frame)
     assert np.array_equal(one.queries.gate, other.queries.gate)
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [(False, "is false, not a number"), ("0.1", "is text, not a number"), (float("nan"), "is not finite")],
+)
+@pytest.mark.parametrize("key", ["tau_neg", "tau_pos"])
+def test_only_numbers_are_thresholds(run: Run, key: str, value: object, words: str) -> None:
+    """Python takes false for 0: as tau_neg it would let everything through without a word."""
+    document = to_document(tune(run, THREE))
+    document["folds"][1]["three_state"][key] = value
+    with pytest.raises(evidentia.InputError, match=rf"^t\.json: damaged \(folds\[1\]\.three_state\.{key} {words}"):
+        from_document(document, name="t.json")
+
+
+def test_values_that_were_tuned_on_other_rows_are_noted(run: Run, table: pl.DataFrame) -> None:
+    """The same posts under other scores: the posts give nothing away, the hash of the rows does."""
+    other = evidentia.read_run(table.drop("state", "tau_neg", "tau_pos").with_columns(prob=pl.col("prob") / 2))
+    strange = "the values of 5 folds were tuned on rows that are not the TUNE rows of this run"
+    tuning = tune(run, ONE)
+    assert not any(strange in note for note in apply_tuning(run, tuning).notes)
+    assert any(strange in note for note in apply_tuning(other, tuning).notes)
+    alone = evidentia.read_run(table.filter(split="EVAL"))
+    assert any(strange in note for note in apply_tuning(alone, tuning).notes)

@@ -17,6 +17,7 @@ from evidentia.checks import check_folder
 from evidentia.protocol import Choices, parse_rule, to_document, tune
 from evidentia.synth import synthetic_run
 from evidentia.verify.run import verify_folder
+from verify.made import Copy
 
 
 @pytest.fixture(scope="module", params=["three states", "calibrated"])
@@ -34,7 +35,7 @@ def result(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 def test_the_result_verifies(result: Path) -> None:
     found = verify_folder(result)
     assert found.mismatches == ()
-    assert next(check for check in found.checks if check.name == "thresholds").comparisons > 10
+    assert next(check for check in found.checks if check.name == "given thresholds").comparisons > 400
 
 
 def test_the_deployed_thresholds_have_an_origin(result: Path) -> None:
@@ -42,12 +43,13 @@ def test_the_deployed_thresholds_have_an_origin(result: Path) -> None:
     assert (status["TUNE001"], status["TUNE002"]) == ("passed", "passed")
 
 
-def edited_manifest(change: Callable[[dict[str, Any]], None]) -> Callable[[Path], None]:
+def edited_thresholds(change: Callable[[dict[str, Any]], object]) -> Callable[[Path], None]:
+    """Edit the first fold in both places where a result keeps its thresholds."""
+
     def edit(folder: Path) -> None:
-        path = folder / "manifest.json"
-        content = json.loads(path.read_text(encoding="utf-8"))
-        change(content["applied_thresholds"]["folds"][0])
-        path.write_text(json.dumps(content), encoding="utf-8")
+        copy = Copy(folder)
+        copy.json("thresholds.json", lambda content: change(content["folds"][0]))
+        copy.manifest(lambda content: change(content["applied_thresholds"]["folds"][0]))
 
     return edit
 
@@ -60,7 +62,7 @@ def gate_of(fold: dict[str, Any]) -> dict[str, Any]:
 def tuned_on_a_judged_post(folder: Path) -> None:
     with (folder / "per_query.csv").open(encoding="utf-8", newline="") as file:
         judged = next(row["post_id"] for row in csv.DictReader(file) if row["fold"] == "0")
-    edited_manifest(lambda fold: gate_of(fold)["tuned_on"]["posts"].append(judged))(folder)
+    edited_thresholds(lambda fold: gate_of(fold)["tuned_on"]["posts"].append(judged))(folder)
 
 
 def another_value(folder: Path) -> None:
@@ -69,7 +71,7 @@ def another_value(folder: Path) -> None:
         key = "tau_pos" if "tau_pos" in gate else "value"
         gate[key] = gate[key] / 2
 
-    edited_manifest(change)(folder)
+    edited_thresholds(change)(folder)
 
 
 def without_the_block(folder: Path) -> None:
@@ -79,11 +81,16 @@ def without_the_block(folder: Path) -> None:
     path.write_text(json.dumps(content), encoding="utf-8")
 
 
+def in_the_manifest_alone(folder: Path) -> None:
+    Copy(folder).manifest(lambda content: content["applied_thresholds"]["folds"][1].update(tune_queries=1))
+
+
 EDITS = {
+    "the manifest alone": in_the_manifest_alone,
     "the record removed": without_the_block,
     "tuned on a judged post": tuned_on_a_judged_post,
     "another value": another_value,
-    "another hash": edited_manifest(lambda fold: gate_of(fold)["tuned_on"].update(posts_sha256="0" * 64)),
+    "another hash": edited_thresholds(lambda fold: gate_of(fold)["tuned_on"].update(posts_sha256="0" * 64)),
 }
 
 

@@ -125,14 +125,24 @@ def _swap(temporary: Path, folder: Path) -> None:
             shutil.rmtree(old, ignore_errors=True)
 
 
-def write_result(folder: Path, run: Run, evaluation: Evaluation, *, by: tuple[str, ...]) -> None:
-    """Write the numbers and everything that is needed to recompute them."""
+def write_result(
+    folder: Path,
+    run: Run,
+    evaluation: Evaluation,
+    *,
+    by: tuple[str, ...],
+    thresholds: Mapping[str, Any] | None = None,
+) -> None:
+    """Write the numbers and everything that is needed to recompute them, also the thresholds that were given."""
     (folder / "summary.json").write_text(evaluation.to_json(), encoding="utf-8")
     per_query_frame(run, evaluation, by).write_csv(folder / "per_query.csv")
     if run.candidates is not None:
         _known(run.candidates, CANDIDATE_COLUMNS).write_parquet(folder / "candidates.parquet")
     if run.tune_frame is not None:
         _known(run.tune_frame, CONTRACT_COLUMNS).write_parquet(folder / "tune.parquet")
+    if thresholds is not None:
+        text = dumps_by_line(thresholds, ("folds", "inputs"))
+        (folder / "thresholds.json").write_text(text, encoding="utf-8")
 
 
 def per_query_frame(run: Run, evaluation: Evaluation, by: tuple[str, ...]) -> pl.DataFrame:

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from evidentia.errors import InputError, Problem, counted, shown
+from evidentia.protocol.provenance import rows_sha256
 from evidentia.protocol.thresholds import REJECT_ALL
 from evidentia.protocol.tuned import FoldTuning, Tuning
 from evidentia.tables.queries import NEG, STATES, Bools, Floats, Ints, Queries
@@ -56,6 +57,7 @@ def _notes(run: Run, tuning: Tuning, name: str, gate: Bools) -> list[str]:
         notes.append(
             f"{name}: tuned on another file than this run. Thresholds only fit the scores of the system they come from."
         )
+    notes += _elsewhere(run, tuning, name)
     if run.queries.n_selected is None:
         return notes
     selected = run.queries.n_selected > 0
@@ -68,6 +70,22 @@ def _notes(run: Run, tuning: Tuning, name: str, gate: Bools) -> list[str]:
             f"{name}: {words} that its gate lets through have no selection; the run's own gate may have stopped them."
         )
     return notes
+
+
+def _elsewhere(run: Run, tuning: Tuning, name: str) -> list[str]:
+    """Say where values cannot be recomputed from the result, because it does not hold the rows that they were tuned on."""
+    known = tuning.by_fold()
+    strange = [fold for fold, _ in _rows_by_fold(run.queries) if not _tuned_here(run.tune, known[fold], tuning.score)]
+    what = "tuned on rows that are not the TUNE rows of this run, so `verify` cannot recompute them"
+    return [f"{name}: the values of {counted(len(strange), 'fold')} were {what}."] if strange else []
+
+
+def _tuned_here(tune: Queries | None, tuned: FoldTuning, score: str) -> bool:
+    if tune is None or not tune.has(score):
+        return False
+    rows = dict(_rows_by_fold(tune)).get(tuned.fold, np.zeros(len(tune), bool))
+    rows = np.ones(len(tune), bool) if tuned.fold is None else rows
+    return rows_sha256(tune, rows, score) == tuned.rows_sha256
 
 
 def _problems(run: Run, tuning: Tuning, name: str) -> list[Problem]:

@@ -120,7 +120,8 @@ def _temperature(odds: Floats, labels: Bools) -> Fit:
     from scipy.optimize import brentq
 
     def slope(inverse: float) -> float:
-        return float(np.mean((_sigmoid(odds * inverse) - labels) * odds))
+        gap = np.where(labels, -_sigmoid(-odds * inverse), _sigmoid(odds * inverse))
+        return float(np.mean(gap * odds))
 
     low, high = np.exp(-5.0), np.exp(5.0)  # the slope never falls, since the log-loss is convex in 1 / T
     if slope(low) >= 0 or slope(high) <= 0:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from evidentia.errors import InputError, OutputError
+from evidentia.protocol.plain_numbers import refuse_other_than_numbers
 from evidentia.protocol.provenance import SCORES
 from evidentia.protocol.tuned import FoldTuning, Tuning
 from evidentia.results import dumps_by_line, loads
@@ -42,6 +43,7 @@ def from_document(content: Mapping[str, Any], *, name: str) -> Tuning:
     if not isinstance(content, Mapping) or content.get("schema") != SCHEMA:
         raise InputError(f"{name}: not a thresholds file ({SCHEMA}). Make one with `evidentia tune`.")
     try:
+        refuse_other_than_numbers(content)
         folds = tuple(FoldTuning.from_dict(fold) for fold in content["folds"])
         if content["score"] not in SCORES or len({fold.fold for fold in folds}) != len(folds) or not folds:
             raise ValueError("every fold must be there once, under a score column that is known")

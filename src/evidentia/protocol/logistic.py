@@ -29,12 +29,11 @@ def scikit_learn(part: str) -> Any:
 def logistic(columns: Floats, labels: Bools) -> tuple[float, ...] | None:
     """The coefficients of most likelihood, the intercept last; None where there are no finite ones, or not only one.
 
-    So it is where the labels are separated by the columns, or a column has no spread.
+    So it is where the labels are separated by the columns, or there are no more different rows than columns.
     """
-    spread = columns.std(axis=0)
-    if not (spread > 0).all():
+    if len(np.unique(columns, axis=0)) <= columns.shape[1]:
         return None
-    middle = columns.mean(axis=0)
+    middle, spread = columns.mean(axis=0), columns.std(axis=0)
     scaled = (columns - middle) / spread
     model = scikit_learn("linear_model").LogisticRegression(C=np.inf, tol=1e-8, max_iter=1000).fit(scaled, labels)
     found = _climbed(
@@ -53,11 +52,19 @@ def _climbed(columns: Floats, labels: Bools, start: Floats) -> Floats | None:
         step = _newton_step(columns, labels, at)
         if step is None:
             return None
-        at = at + step
         if np.abs(step).max() <= ARRIVED * max(1.0, float(np.abs(at).max())):
-            last = _newton_step(columns, labels, at)
-            return at if last is None else at + last
+            last = _newton_step(columns, labels, at + step)
+            return at + step if last is None else at + step + last
+        size, before = 1.0, _loss(columns, labels, at)
+        while size > 1e-9 and _loss(columns, labels, at + size * step) > before:
+            size /= 2  # a full step from afar may overshoot
+        at = at + size * step
     return None
+
+
+def _loss(columns: Floats, labels: Bools, at: Floats) -> float:
+    odds = columns @ at
+    return float(np.logaddexp(0.0, np.where(labels, -odds, odds)).sum())
 
 
 def _newton_step(columns: Floats, labels: Bools, at: Floats) -> Floats | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -53,6 +54,27 @@ def tuned_on(tune: Queries, rows: Bools, fold: str | None, score: str) -> Proven
     """The provenance of what is chosen on the given rows."""
     posts = tuple(tune.post_ids[post] for post in np.unique(tune.post[rows]))
     return Provenance(fold, score, posts)
+
+
+def rows_sha256(tune: Queries, rows: Bools, score: str) -> str:
+    """The SHA-256 of what a fold is tuned on: [post, criterion, label, score] of every row as JSON, the lines sorted.
+
+    It says whether other rows are the same, whatever file they are in.
+    """
+    scores = getattr(tune, score)
+    lines = [
+        json.dumps(
+            [
+                tune.post_ids[tune.post[at]],
+                tune.criterion_ids[tune.criterion[at]],
+                bool(tune.label[at]),
+                float(scores[at]),
+            ],
+            ensure_ascii=False,
+        )
+        for at in np.flatnonzero(rows)
+    ]
+    return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
 
 
 def refuse_overlap(posts: Iterable[str], used: Iterable[str], what: str) -> None:

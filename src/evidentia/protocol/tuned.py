@@ -46,11 +46,15 @@ class Choices:
 
 @dataclass(frozen=True, eq=False)
 class FoldTuning:
-    """What was tuned for one fold: one threshold, or the two of a three-state gate, behind a calibrator or none."""
+    """What was tuned for one fold: one threshold, or the two of a three-state gate, behind a calibrator or none.
+
+    ``rows_sha256`` tells the rows that it was tuned on from others, also from other scores of the same posts.
+    """
 
     fold: str | None
     queries: int
     positives: int
+    rows_sha256: str
     threshold: Threshold | None = None
     three_state: ThreeState | None = None
     calibrator: Calibrator | None = None
@@ -74,6 +78,7 @@ class FoldTuning:
             "fold": self.fold,
             "tune_queries": self.queries,
             "tune_positives": self.positives,
+            "tune_sha256": self.rows_sha256,
             "calibrator": self.calibrator and self.calibrator.to_dict(),
             "threshold": self.threshold and self.threshold.to_dict(),
             "three_state": self.three_state and self.three_state.to_dict(),
@@ -89,6 +94,7 @@ class FoldTuning:
             content["fold"],
             int(content["tune_queries"]),
             int(content["tune_positives"]),
+            str(content["tune_sha256"]),
             one and Threshold.from_dict(one),
             three and ThreeState.from_dict(three),
             calibrator and Calibrator.from_dict(calibrator),

@@ -13,7 +13,7 @@ from evidentia.protocol.calibration_choice import choose_calibrator
 from evidentia.protocol.calibrators import Calibrator
 from evidentia.protocol.certificates import PostCertificate, certify
 from evidentia.protocol.folds import outer_folds
-from evidentia.protocol.provenance import Provenance, tuned_on
+from evidentia.protocol.provenance import Provenance, rows_sha256, tuned_on
 from evidentia.protocol.three_state import ThreeState, at_pair, grid_of, score_grid, tune_three_state
 from evidentia.protocol.thresholds import choose_threshold, shared_score
 from evidentia.protocol.tuned import NO_CALIBRATION, Choices, FoldTuning, Tuning
@@ -70,7 +70,8 @@ class _Tuner:
             calibrator = self._calibrator(fitting, fold)
             scores = calibrator.apply(scores)
         label = self.tune.label[rows]
-        made = FoldTuning(fold, int(rows.sum()), int(label.sum()), calibrator=calibrator)
+        content = rows_sha256(self.tune, rows, self.score)
+        made = FoldTuning(fold, int(rows.sum()), int(label.sum()), content, calibrator=calibrator)
         here = self._here(rows, fold)
         if self.choices.rule is not None:
             chosen = choose_threshold(self.choices.rule, scores[rows], label)

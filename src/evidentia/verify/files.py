@@ -29,7 +29,8 @@ def check_hashes(folder: ResultFolder, tally: Tally) -> None:
 def check_listing(folder: ResultFolder, made: Iterable[str], tally: Tally) -> None:
     """The files are those that a result of this run has, and no others."""
     optional = [name for name in DATA if name in folder.manifest["files"]]
-    expected = {"summary.json", "per_query.csv", *optional, *made}
+    given = ["thresholds.json"] if "applied_thresholds" in folder.manifest else []
+    expected = {"summary.json", "per_query.csv", *optional, *given, *made}
     tally.exact("manifest.json: files", sorted(folder.manifest["files"]), sorted(expected))
 
 

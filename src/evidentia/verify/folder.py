@@ -31,6 +31,11 @@ class ResultFolder:
         """Every reported number."""
         return self._json("summary.json")
 
+    @cached_property
+    def thresholds(self) -> dict[str, Any]:
+        """The thresholds that were given to the evaluation."""
+        return self._json("thresholds.json")
+
     def has(self, name: str) -> bool:
         """Whether a file is there."""
         return (self.path / name).is_file()

@@ -12,7 +12,7 @@ from typing import Any
 
 from evidentia.errors import EvidentiaError, InputError
 from evidentia.results.strict_json import dumps_by_line
-from evidentia.verify.agreement import check_applied, check_dataset, check_gaps, check_settings, check_thresholds
+from evidentia.verify.agreement import check_dataset, check_gaps, check_settings, check_thresholds
 from evidentia.verify.attribution import attribution_sheets
 from evidentia.verify.bands import check_bands
 from evidentia.verify.evidence import read_queries, read_tune
@@ -21,6 +21,7 @@ from evidentia.verify.figures import BANDS, all_figures
 from evidentia.verify.files import check_hashes, check_inputs, check_listing
 from evidentia.verify.findings import check_findings
 from evidentia.verify.folder import ResultFolder
+from evidentia.verify.given import check_given
 from evidentia.verify.intervals import check_intervals
 from evidentia.verify.others import check_others
 from evidentia.verify.points import Points, check_measures
@@ -161,7 +162,9 @@ def _verify_evidence(folder: ResultFolder, course: _Course, progress: Progress |
         check_gaps(folder, points, tally)
     with course.check("thresholds") as tally:
         check_thresholds(folder, points, tally)
-        check_applied(folder, points, tally)
+    if "applied_thresholds" in folder.manifest:
+        with course.check("given thresholds") as tally:
+            check_given(folder, points, tally)
     with course.check("result checks") as tally:
         check_findings(folder, points, tally)
     with course.check("per query") as tally:
