@@ -188,3 +188,32 @@ def test_nothing_to_look_at_is_never_a_pass() -> None:
         finding = found(code, subject)
         assert finding.status != "passed" or finding.looked, finding
     assert found("RANK001", subject).message == "there are no lists to look at"
+
+
+def test_a_threshold_is_not_accounted_for_by_another_of_the_same_value(sound: Subject) -> None:
+    """tau_neg and tau_pos exchanged in the records, or both recorded as single thresholds: the values are all there."""
+    own = [record for record in sound.evaluation.thresholds if record["rule"] == "three_state"]
+    others = tuple(record for record in sound.evaluation.thresholds if record["rule"] != "three_state")
+    exchanged = tuple(record | {"tau_neg": record["tau_pos"], "tau_pos": record["tau_neg"]} for record in own)
+    single = tuple(
+        {"rule": "max-f1", "fold": record["fold"], "value": record[tau], "tuned_on_posts": record["tuned_on_posts"]}
+        for record in own
+        for tau in ("tau_neg", "tau_pos")
+    )
+    for records in (exchanged, single):
+        changed = replace(sound, evaluation=replace(sound.evaluation, thresholds=(*others, *records)))
+        assert found("TUNE002", changed).status == "skipped"
+    assert found("TUNE002", sound).status == "passed"
+
+
+def test_given_thresholds_are_accounted_for_by_themselves_alone(sound: Subject) -> None:
+    """What the evaluation chose for TPR(tuned) has no say in what was given, even where the value is the same."""
+    own = sound.evaluation.thresholds[0]
+    run = replace(sound.run, frame=sound.run.frame.drop("tau_neg", "tau_pos", "state").filter(fold=own["fold"]))
+    judged = replace(sound, run=replace(run, frame=run.frame.with_columns(tau=pl.lit(own["value"]))))
+    assert found("TUNE002", judged).status == "passed"
+    on = {"fold": own["fold"], "posts": own["tuned_on_posts"]}
+    gate = {"rule": "max-f1", "value": own["value"], "reason": None, "tuned_on": on}
+    for value, status in ((own["value"], "passed"), (own["value"] / 2, "skipped")):
+        fold = {"calibrator": None, "threshold": gate | {"value": value}, "three_state": None}
+        assert found("TUNE002", replace(judged, applied={"folds": [fold]})).status == status

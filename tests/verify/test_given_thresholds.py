@@ -35,11 +35,6 @@ WAYS = {
     "not certified": Choices(certify=True),
     "certified behind the best calibrator": replace(CERTIFIED, calibrate="auto"),
 }
-UNUSED = {
-    "choices.seed",
-    "choices.targets.ScreeningSensitivity(unit=post)>=",
-    "choices.targets.AlertPrecision(unit=post)>=",
-}
 
 
 def one_fold() -> pl.DataFrame:
@@ -153,15 +148,12 @@ def noticed(given: Given, target: Copy, document: dict[str, Any]) -> bool:
 
 
 def unused(given: Given) -> set[str]:
-    """Settings that had no say."""
-    if given.choices.rule is not None:
-        return {"choices.seed"}
-    seeded = given.choices.certify and given.choices.calibrate != "none"
-    return (
-        UNUSED - ({"choices.seed"} if seeded else set())
-        if not given.choices.certify
-        else (set() if seeded else {"choices.seed"})
-    )
+    """Settings that had no say: seeds deal posts for `auto` and for certificates behind a calibrator."""
+    asked = given.choices
+    dealt = asked.calibrate == "auto" or (asked.certify and asked.calibrate != "none")
+    seed = set() if dealt else {"choices.seed"}
+    about_posts = {f"choices.targets.{name}(unit=post)>=" for name in ("ScreeningSensitivity", "AlertPrecision")}
+    return seed if asked.certify else seed | about_posts
 
 
 def test_every_single_edit_is_noticed(given: Given, tmp_path: Path) -> None:

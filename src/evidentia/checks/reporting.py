@@ -106,9 +106,10 @@ def deployed_thresholds_have_provenance(subject: Subject) -> Verdict:
         return skipped(
             "the run has states without the thresholds behind them, so nobody can tell where they were tuned"
         )
-    known = {(_origin(r)[0], value) for r in subject.thresholds for value in _values(r)}
+    records = subject.thresholds if subject.applied is None else subject.given
+    known = {(_origin(r)[0], name, value) for r in records for name, value in _columns(r).items()}
     frame = run.frame if "fold" in run.frame.columns else run.frame.with_columns(fold=pl.lit("None"))
-    applied = {pair for tau in taus for pair in frame.select("fold", tau).unique().rows()}
+    applied = {(fold, tau, value) for tau in taus for fold, value in frame.select("fold", tau).unique().rows()}
     unknown = len(applied - known)
     if unknown:
         return skipped(
@@ -118,9 +119,12 @@ def deployed_thresholds_have_provenance(subject: Subject) -> Verdict:
     return looked_at(len(applied), "threshold", wrong=0, what="")
 
 
-def _values(record: Mapping[str, object]) -> list[object]:
-    """The thresholds that a record is about."""
-    return [value for key, value in record.items() if key == "value" or key.startswith("tau")]
+def _columns(record: Mapping[str, Any]) -> dict[str, object]:
+    """The columns of a run that a record is about: a threshold is a tau, and no tau_neg is accounted for by a tau_pos."""
+    if "value" not in record:
+        return {key: value for key, value in record.items() if key in {"tau", "tau_neg", "tau_pos"}}
+    rejects = record.get("reason") == "reject_all" and "tuned_on" in record  # given, and applied as the largest tau
+    return {"tau": 1.0 if rejects else record["value"]}
 
 
 @check("POINT001", title="One operating point is deployed, and reported")

@@ -46,7 +46,11 @@ class Subject:
     @property
     def thresholds(self) -> tuple[Mapping[str, Any], ...]:
         """Every threshold and calibrator on record, chosen by the evaluation or given to it, each with its tuning posts."""
+        return (*self.evaluation.thresholds, *self.given)
+
+    @property
+    def given(self) -> tuple[Mapping[str, Any], ...]:
+        """What was given to the evaluation: the thresholds of such a result are these, whatever else was chosen."""
         folds = () if self.applied is None else self.applied["folds"]
         kinds = ("calibrator", "threshold", "three_state")
-        given = tuple(fold[kind] for fold in folds for kind in kinds if fold[kind] is not None)
-        return (*self.evaluation.thresholds, *given)
+        return tuple(fold[kind] for fold in folds for kind in kinds if fold[kind] is not None)

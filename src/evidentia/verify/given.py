@@ -53,6 +53,9 @@ def _check_head(folder: ResultFolder, document: Content, tally: Tally) -> None:
     tally.exact(f"{PLACE}: schema", document["schema"], SCHEMA)
     tally.exact(f"{PLACE}: keys", tuple(document), KEYS)
     tally.exact(f"{PLACE}: choices: keys", tuple(document["choices"]), CHOICES)
+    if document["choices"]["rule"] != "three-state":
+        asked = [document["choices"][name] for name in ("targets", "certify")]
+        tally.exact(f"{PLACE}: choices: targets and certificates of a single threshold", asked, [None, None])
     labels = [str(fold["fold"]) for fold in document["folds"]]
     tally.exact(f"{PLACE}: folds", len(labels), len(set(labels)))
     read = {source["sha256"]: source["rows"] for source in folder.manifest["inputs"] if source["sha256"] is not None}
