@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from evidentia.errors import InputError
-from evidentia.protocol.logistic import logistic, scikit_learn
+from evidentia.protocol.logistic import logistic, scikit_learn, separated
 from evidentia.protocol.provenance import Provenance
 from evidentia.tables.queries import Bools, Floats
 
@@ -130,6 +130,8 @@ def _temperature(odds: Floats, labels: Bools) -> Fit:
 
 
 def _platt(odds: Floats, labels: Bools) -> Fit:
+    if separated(odds, labels, 1):
+        return None
     found = logistic(odds[:, None], labels)
     return None if found is None else {"coefficients": found}
 
@@ -137,6 +139,8 @@ def _platt(odds: Floats, labels: Bools) -> Fit:
 def _beta(prob: Floats, labels: Bools) -> Fit:
     """Beta calibration (Kull et al. 2017): a log p - b log(1 - p) + c with a and b not below 0."""
     columns = _logs(prob)
+    if separated(columns[:, 0], labels, 2):
+        return None
     found = logistic(columns, labels)
     if found is None:
         return None

@@ -26,13 +26,33 @@ def scikit_learn(part: str) -> Any:
         raise InputError("Fitting a calibrator needs scikit-learn: pip install 'evidentia[calibrate]'.") from None
 
 
-def logistic(columns: Floats, labels: Bools) -> tuple[float, ...] | None:
-    """The coefficients of most likelihood, the intercept last; None where there are no finite ones, or not only one.
+def separated(scores: Floats, labels: Bools, turns: int) -> bool:
+    """Whether a curve that changes its sign at most ``turns`` times along the scores parts the labels, ties on its zeros.
 
-    So it is where the labels are separated by the columns, or there are no more different rows than columns.
+    Then the likelihood has no finite optimum, or not only one (Albert and Anderson 1984). A line changes its sign once;
+    a log p - b log(1 - p) + c twice, because its points lie on a curve that is nowhere straight.
+
+    >>> separated(np.array([0.1, 0.2, 0.3]), np.array([False, True, False]), 2)
+    True
     """
-    if len(np.unique(columns, axis=0)) <= columns.shape[1]:
-        return None
+    _, place, count = np.unique(scores, return_inverse=True, return_counts=True)
+    positives = np.bincount(place, labels)
+    side = np.where(
+        positives == 0, -1, np.where(positives == count, 1, 0)
+    )  # 0: both labels, so the curve must be 0 there
+    zeros, open_zeros, last = 0, 0, 0
+    for one in side.tolist():
+        if one == 0:
+            open_zeros += 1
+            continue
+        crosses = one == -last
+        zeros += open_zeros + (last != 0 and (open_zeros % 2 == 1) != crosses)
+        open_zeros, last = 0, one
+    return zeros + open_zeros <= turns
+
+
+def logistic(columns: Floats, labels: Bools) -> tuple[float, ...] | None:
+    """The coefficients of most likelihood, the intercept last; labels must not be separated. None where digits do not suffice."""
     middle, spread = columns.mean(axis=0), columns.std(axis=0)
     scaled = (columns - middle) / spread
     model = scikit_learn("linear_model").LogisticRegression(C=np.inf, tol=1e-8, max_iter=1000).fit(scaled, labels)
@@ -46,7 +66,7 @@ def logistic(columns: Floats, labels: Bools) -> tuple[float, ...] | None:
 
 
 def _climbed(columns: Floats, labels: Bools, start: Floats) -> Floats | None:
-    """Newton steps until they hardly move, and one more; where they never stop there is no finite optimum."""
+    """Newton steps until they hardly move, and one more; None where they never stop."""
     at = start
     for _ in range(STEPS):
         step = _newton_step(columns, labels, at)

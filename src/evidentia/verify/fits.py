@@ -16,10 +16,31 @@ def sigmoid(x: float) -> float:
     return 1 / (1 + math.exp(-x)) if x >= 0 else math.exp(x) / (1 + math.exp(x))
 
 
+def separated(scores: Sequence[float], labels: Sequence[bool], turns: int) -> bool:
+    """Whether a curve with at most ``turns`` zeros along the scores has the sign of every label, and a zero at every tie.
+
+    Then no finite coefficients are the most likely, or many are. Every choice of signs is tried: before each score the
+    curve may cross once, and at a tie of both labels it must be 0, crossing or touching, which costs two.
+
+    >>> separated([0.1, 0.2, 0.3], [False, True, False], 2), separated([0.1, 0.2, 0.3], [False, True, False], 1)
+    (True, False)
+    """
+    both: dict[float, set[bool]] = {}
+    for score, label in zip(scores, labels, strict=True):
+        both.setdefault(score, set()).add(label)
+    fewest = {True: 0, False: 0}  # zeros so far, by the sign of the curve behind them
+    for score in sorted(both):
+        if len(both[score]) == 2:
+            fewest = {sign: min(fewest[not sign] + 1, fewest[sign] + 2) for sign in fewest}
+        else:
+            (label,) = both[score]
+            there = min(fewest[label], fewest[not label] + 1)
+            fewest = {label: there, not label: there + 1}
+    return min(fewest.values()) <= turns
+
+
 def logistic(columns: Sequence[tuple[float, ...]], labels: Sequence[bool]) -> Vector | None:
-    """Slopes and intercept of most likelihood; None where no finite ones exist, or more than one set of them."""
-    if len(set(columns)) <= len(columns[0]):
-        return None
+    """Slopes and intercept of most likelihood, for labels that are not separated; None where digits do not suffice."""
     middle = [math.fsum(column) / len(columns) for column in zip(*columns, strict=True)]
     spread = [
         math.sqrt(math.fsum((x - m) ** 2 for x in column) / len(columns))
@@ -34,7 +55,7 @@ def logistic(columns: Sequence[tuple[float, ...]], labels: Sequence[bool]) -> Ve
 
 
 def _climbed(points: Sequence[tuple[float, ...]], labels: Sequence[bool]) -> Vector | None:
-    """Newton steps, halved where they overshoot, until they hardly move; where they never do there is no optimum."""
+    """Newton steps, halved where they overshoot, until they hardly move; None where they never do."""
     at = [0.0] * len(points[0])
     for _ in range(STEPS):
         step = _newton_step(points, labels, at)

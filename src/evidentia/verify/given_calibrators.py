@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evidentia.verify.calibration import SMALLEST, log_loss, log_odds
-from evidentia.verify.fits import isotonic, logistic, sigmoid, temperature
+from evidentia.verify.fits import isotonic, logistic, separated, sigmoid, temperature
 from evidentia.verify.given_rows import TuneRow, dealt, lacking
 from evidentia.verify.tally import TOLERANCE, Tally
 
@@ -64,14 +64,14 @@ def fitted(method: str, rows: Sequence[TuneRow], *, is_prob: bool) -> dict[str, 
     odds = [log_odds(score) if is_prob else score for score in raw]
     if method == "temperature":
         return {"temperature": [temperature(odds, labels)]}
-    found = logistic([(odd,) for odd in odds], labels)
+    found = None if separated(odds, labels, 1) else logistic([(odd,) for odd in odds], labels)
     return None if found is None else {"coefficients": found}
 
 
 def _beta(prob: Sequence[float], labels: Sequence[bool]) -> dict[str, list[float]] | None:
     """a log p - b log(1 - p) + c; a slope below 0 is taken out, a first, and what is left fitted again."""
     columns = [_logs(one) for one in prob]
-    found = logistic(columns, labels)
+    found = None if separated([yes for yes, _ in columns], labels, 2) else logistic(columns, labels)
     if found is None or min(found[:2]) >= 0:
         return None if found is None else {"coefficients": found}
     kept = 1 if found[0] < 0 else 0
