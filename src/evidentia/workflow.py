@@ -67,6 +67,7 @@ def evaluate(
         "slices": list(run.queries.slices),
         "k": None if k is None else [str(depth) for depth in k],
         "dual": dual,
+        "interval": dict(evaluation.interval),
         "reading": dict(reading or {}),
     }
 

@@ -9,6 +9,7 @@ import platform
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -20,7 +21,7 @@ import polars as pl
 from evidentia.errors import OutputError, counted
 from evidentia.results import Comparison, Evaluation, dumps, dumps_by_line
 from evidentia.results.derived import is_derived
-from evidentia.tables import Items, Run
+from evidentia.tables import DatasetCard, Items, Run
 
 MANIFEST_SCHEMA = "evidentia.manifest/1"
 COMPARISON_MANIFEST_SCHEMA = "evidentia.comparison-manifest/1"
@@ -191,9 +192,23 @@ def write_manifest(
     inputs = [{"role": s.role, "name": s.name, "sha256": s.sha256, "rows": s.rows} for s in run.sources]
     about = {"profile": evaluation.profile, "seed": evaluation.seed, "resamples": evaluation.resamples}
     thresholds = [dict(threshold) for threshold in evaluation.thresholds]
-    about |= {"inputs": inputs, "thresholds": thresholds}
+    about |= {"inputs": inputs, "read": _read(run), "thresholds": thresholds}
     about |= {} if applied is None else {"applied_thresholds": applied}
     _write_manifest(folder, MANIFEST_SCHEMA, command, options, about)
+
+
+def _read(run: Run) -> dict[str, Any]:
+    """What reading found beside the rows: the summary repeats it, and nothing else in the folder would hold it."""
+    card = None if run.card is None else _plain_card(run.card)
+    return {"card": card, "left_out": dict(run.left_out), "notes": list(run.notes)}
+
+
+def _plain_card(card: DatasetCard) -> dict[str, Any]:
+    content = {name.name: getattr(card, name.name) for name in fields(DatasetCard)}
+    content["targets"] = {name: asdict(target) for name, target in card.targets.items()}
+    for name in ("descriptions", "expected"):
+        content[name] = dict(content[name])
+    return content
 
 
 def write_comparison(

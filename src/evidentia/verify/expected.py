@@ -50,13 +50,13 @@ class Expected:
 
 def expected(study: Study, profile: Profile, options: Mapping[str, Any]) -> Expected:
     """What must be reported for this run, from the options that it was evaluated with."""
-    named = options.get("measures")
+    listed = options.get("measures")
     asked: list[tuple[Definition, Pairs]]
-    if named is None:
-        listed = profile.definitions(options.get("k"), dual=bool(options.get("dual")))
-        asked = [(definition, ()) for definition in listed]
+    if listed is None:
+        own = profile.definitions(options.get("k"), dual=bool(options.get("dual")))
+        asked = [(definition, ()) for definition in own]
     else:
-        asked = [_asked(name, profile) for name in named]
+        asked = [_asked(name, profile) for name in listed]
     made = Expected()
     wanted: dict[tuple[str, tuple[str, ...]], tuple[Definition, set[Pairs]]] = {}
     for definition, group in asked:
@@ -121,6 +121,12 @@ def _asked(text: str, profile: Profile) -> tuple[Definition, Pairs]:
     head, bracket, group = text.strip().partition("[")
     name = parse(unalias(head.strip(), profile) + bracket + group)
     return define(Name(name.base, name.params, name.cut), profile.defaults), name.group
+
+
+def named(text: str, profile: Profile) -> str:
+    """A name that a user gave, as the profile prints it."""
+    definition, group = _asked(text, profile)
+    return definition.short(profile.defaults) + suffix(group)
 
 
 def unalias(head: str, profile: Profile) -> str:

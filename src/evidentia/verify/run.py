@@ -26,6 +26,7 @@ from evidentia.verify.intervals import check_intervals
 from evidentia.verify.others import check_others
 from evidentia.verify.points import Points, check_measures
 from evidentia.verify.profiles import PROFILES
+from evidentia.verify.record import check_record
 from evidentia.verify.rows import check_own_values, check_rows
 from evidentia.verify.selective import check_selective
 from evidentia.verify.sheet import check_csv, check_latex
@@ -147,6 +148,7 @@ def _verify_evidence(folder: ResultFolder, course: _Course, progress: Progress |
     points: Points | None = None
     with course.check("settings") as tally:
         check_settings(folder, tally)
+        check_record(folder, tally)
     with course.check("rows") as tally:
         points = read_points(folder)
         check_rows(folder, points.study.queries, tally)
