@@ -101,9 +101,7 @@ def test_what_is_no_result_is_refused_and_nothing_is_written(tmp_path: Path, cop
     assert list((tmp_path / "empty").iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    "name", ["summary.json", "per_query.csv", "tune.parquet", "candidates.parquet", "tables/folds.csv"]
-)
+@pytest.mark.parametrize("name", ["per_query.csv", "tune.parquet", "candidates.parquet", "tables/folds.csv"])
 @pytest.mark.parametrize("content", [None, b"", b"\xff\xfe not what it was"])
 def test_a_broken_file_is_a_mismatch_and_no_crash(name: str, content: bytes | None, copy: Copy) -> None:
     path = copy.folder / name
@@ -163,3 +161,15 @@ def test_the_schema_notices_what_is_wrong(copy: Copy) -> None:
     for wrong in ({"comparisons": -1}, {"schema": "x"}, {"checks": []}, {"mismatches": [{"where": "x"}]}, {"more": 1}):
         assert faults("verification", said | wrong), wrong
     assert json.loads(json.dumps(said)) == said
+
+
+@pytest.mark.parametrize("content", [None, b"", b"\xff\xfe not what it was", b'{"schema": "evidentia.summary/1", "mea'])
+def test_a_summary_that_cannot_be_read_is_refused_in_words(content: bytes | None, copy: Copy) -> None:
+    path = copy.folder / "summary.json"
+    if content is None:
+        path.unlink()
+    else:
+        path.write_bytes(content)
+        copy.renew("summary.json")
+    refused(command("verify", copy.folder), "summary.json cannot be read as strict JSON")
+    assert not (copy.folder / "verification.json").exists()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,16 @@ from evidentia.results import Evaluation, Finding, loads
 from evidentia.tables import DatasetCard
 
 UNVERIFIED = "run `evidentia verify` first"
+TRUSTED = "as verification.json says; not recomputed here"
+VERIFIED = "Independently verified"
+
+
+@dataclass(frozen=True)
+class Recomputed:
+    """What a recomputation of the folder compared just now, and how many comparisons did not match."""
+
+    comparisons: int
+    mismatches: int
 
 
 @dataclass(frozen=True)
@@ -45,48 +55,66 @@ class Gate:
         return asked and all(condition.holds for condition in self.conditions)
 
 
-def judge_folder(folder: Path, targets: Iterable[str] = (), *, card: DatasetCard | None = None) -> Gate:
-    """Put a result folder through the gate; nothing is written."""
+def judge_folder(
+    folder: Path,
+    targets: Iterable[str] = (),
+    *,
+    card: DatasetCard | None = None,
+    recompute: Callable[[], Recomputed] | None = None,
+) -> Gate:
+    """Put a result folder through the gate; nothing is written.
+
+    ``recompute`` verifies the folder, after everything that could be refused at once; without it verification.json is believed.
+    """
     subject = read_subject(folder, card=card)
     evaluation = subject.evaluation
     known = subject.run.card if subject.run is not None else card
     wanted = targets_of(targets, known, selective=evaluation.profile == "selective")
+    judgements = tuple(judge(target, evaluation) for target in wanted)
     checks = check_subject(subject)
     by_code = {finding.code: finding for finding in checks}
     conditions = (
-        verification(folder, by_code["FILE001"]),
+        written(folder, by_code["FILE001"]) if recompute is None else recomputed(recompute()),
         all_passed(checks),
         thresholds(by_code["TUNE001"], by_code["TUNE002"]),
         Condition("Intervals are present", by_code["INT001"].status == "passed", by_code["INT001"].message),
     )
-    judgements = tuple(judge(target, evaluation) for target in wanted)
     return Gate(folder.resolve().name, evaluation, manifest_of(folder), judgements, conditions, checks)
 
 
-def verification(folder: Path, files: Finding) -> Condition:
-    """An independent recomputation agrees, it compared something, and it was of these files."""
-    title = "Independently verified"
+def recomputed(found: Recomputed) -> Condition:
+    """The recomputation that was made for the gate compared something, and all of it matched."""
+    if not found.comparisons:
+        return Condition(VERIFIED, False, "the verification compared nothing")
+    if found.mismatches:
+        told = f"{found.mismatches:,} of {found.comparisons:,} comparisons do not match: `evidentia verify` lists them"
+        return Condition(VERIFIED, False, told)
+    return Condition(VERIFIED, True, f"{found.comparisons:,} comparisons, no mismatch")
+
+
+def written(folder: Path, files: Finding) -> Condition:
+    """The verification.json that lies there says that all agreed, and is about these files; anybody could have written it."""
     try:
         said = loads((folder / "verification.json").read_text(encoding="utf-8"))
         compared, mismatches, of = said["comparisons"], said["mismatches"], said["manifest_sha256"]
     except OSError:
-        return Condition(title, False, f"there is no verification.json: {UNVERIFIED}")
+        return Condition(VERIFIED, False, f"there is no verification.json: {UNVERIFIED}")
     except (ValueError, TypeError, KeyError):
-        return Condition(title, False, f"verification.json cannot be read: {UNVERIFIED}")
+        return Condition(VERIFIED, False, f"verification.json cannot be read: {UNVERIFIED}")
     if of != sha256(folder / "manifest.json"):
-        return Condition(title, False, f"verification.json is about other files than these: {UNVERIFIED}")
-    return Condition(title, *_outcome(compared, mismatches, files))
+        return Condition(VERIFIED, False, f"verification.json is about other files than these: {UNVERIFIED}")
+    return Condition(VERIFIED, *_outcome(compared, mismatches, files))
 
 
 def _outcome(compared: object, mismatches: object, files: Finding) -> tuple[bool, str]:
-    """Whether a verification passed, in words."""
+    """Whether a written verification passed, in words."""
     if not isinstance(compared, int) or compared < 1 or not isinstance(mismatches, list):
         return False, "the verification compared nothing"
     if mismatches:
         return False, f"{len(mismatches):,} of {compared:,} comparisons do not match"
     if files.status != "passed":
         return False, f"files were changed after the verification: {UNVERIFIED}"
-    return True, f"{compared:,} comparisons, no mismatch"
+    return True, f"{compared:,} comparisons, no mismatch ({TRUSTED})"
 
 
 def all_passed(checks: Iterable[Finding]) -> Condition:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from evidentia.cli import options
+from evidentia.cli.progress import progress_bar
 from evidentia.errors import OutputError
 
 
@@ -21,19 +22,30 @@ def gate(
     markdown: Annotated[
         Path | None, typer.Option("--markdown", metavar="FILE", help="Also write a checklist with reporting items.")
     ] = None,
+    trust: Annotated[
+        bool,
+        typer.Option("--trust-verification", help="Believe the verification.json in OUT instead of verifying now."),
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
-    """Decide every target by its interval, and ask for verification, checks, tuned thresholds and intervals.
+    """Verify the result, decide every target by its interval, and ask for checks, tuned thresholds and intervals.
 
     Exit codes: 0 all met and everything passed, 1 otherwise, 2 not a result folder or a malformed target.
     """
-    from evidentia.checks.gate import judge_folder
+    from evidentia.checks.gate import Recomputed, judge_folder
     from evidentia.report.gate import gate_markdown, print_gate
     from evidentia.tables import load_card
+    from evidentia.verify.run import verify_folder
+
+    def recompute() -> Recomputed:
+        with progress_bar("verifying", quiet=quiet) as progress:
+            found = verify_folder(out, progress)
+        return Recomputed(found.comparisons, len(found.mismatches))
 
     if markdown is not None and markdown.resolve().is_relative_to(out.resolve()):
         raise OutputError("The checklist belongs beside the result, not into its folder: its files are hashed.")
-    verdict = judge_folder(out, options.listed(target), card=None if card is None else load_card(card))
+    known = None if card is None else load_card(card)
+    verdict = judge_folder(out, options.listed(target), card=known, recompute=None if trust else recompute)
     if markdown is not None:
         try:
             markdown.write_text(gate_markdown(verdict), encoding="utf-8")

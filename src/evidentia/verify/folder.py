@@ -62,8 +62,12 @@ class ResultFolder:
         try:
             content = json.loads((self.path / name).read_text(encoding="utf-8"), parse_constant=_refuse)
         except (OSError, ValueError) as error:
+            reason = (
+                "it ends too early or is not JSON" if isinstance(error, json.JSONDecodeError) else type(error).__name__
+            )
             raise InputError(
-                f"{self.path.name}/{name} cannot be read as strict JSON ({type(error).__name__})."
+                f"{self.path.resolve().name}/{name} cannot be read as strict JSON ({reason}), so there is nothing to verify. "
+                "Take the folder from where it is whole, or evaluate again."
             ) from None
         if not isinstance(content, dict):
             raise InputError(f"{self.path.name}/{name} does not hold a JSON object.")

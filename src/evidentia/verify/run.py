@@ -126,6 +126,7 @@ def verify_folder(path: Path, progress: Progress | None = None, *, inputs: Path 
     schema = folder.manifest.get("schema") if folder.has("manifest.json") else None
     if schema not in {EVALUATION, SELECTIVE}:
         raise InputError(f"{path.resolve().name} is not a result folder of `evidentia evaluate` or `selective`.")
+    _ = folder.summary  # refused here, once and in words, where it cannot be read: nothing could be compared with it
     course = _Course()
     with course.check("files") as tally:
         check_hashes(folder, tally)
