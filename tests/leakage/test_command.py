@@ -52,11 +52,33 @@ def test_0_when_nothing_is_found(run: Path, tmp_path: Path) -> None:
     assert "FEAT001 No feature is named after gold: passed, 2 feature names looked at" in ran.out
 
 
+@pytest.mark.parametrize("folds", ["fold,", ""], ids=["a single fold", "no folds"])
+def test_1_for_a_near_copy_across_tune_and_eval(folds: str, tmp_path: Path) -> None:
+    cell = "0," if folds else ""
+    rows = [f"p{i},A,{cell}{'TUNE' if i < 3 else 'EVAL'},{i % 2}" for i in range(6)]
+    path = tmp_path / "run.csv"
+    path.write_text("\n".join([f"post_id,criterion_id,{folds}split,has_evidence", *rows]) + "\n")
+    assert evidentia("leakage", path, "--texts", texts(tmp_path, different(6))).code == 0
+    ran = evidentia("leakage", path, "--texts", texts(tmp_path, different(6) | {"p0": SENTENCE, "p3": SENTENCE + "!"}))
+    assert ran.code == 1
+    assert "(first group: p3, p0)" in ran.out
+
+
+def test_copies_within_tune_or_within_eval_are_fine() -> None:
+    alike = dict.fromkeys("abcd", SENTENCE)
+    assert copies_between(alike, {"a": "0", "b": "0"}).groups == ()
+    assert copies_between(alike, {"a": "0"}, tuned={"b": ["1"], "c": ["1"]}).groups == ()
+    assert copies_between(alike, {"a": "0"}, tuned={"a": ["0"]}).groups == ()
+
+
 def test_1_for_a_near_copy_in_another_fold_and_the_text_stays_out_of_sight(run: Path, tmp_path: Path) -> None:
     copied = different(6) | {"p0": SENTENCE, "p3": SENTENCE.upper() + "!"}
     ran = evidentia("leakage", run, "--texts", texts(tmp_path, copied))
     assert ran.code == 1
-    assert "2 have a near-identical one across folds, in 1 group (first group: p0, p3); 6 texts looked at" in ran.out
+    assert (
+        "2 have a near-identical one in another fold, or across TUNE and EVAL, in 1 group (first group: p0, p3)"
+        in ran.out
+    )
     assert "weeks" not in ran.out + ran.err
 
 

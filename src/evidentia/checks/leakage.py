@@ -31,27 +31,37 @@ def feature_names(subject: Subject) -> Verdict:
 
 @check("DUP001", title="No near-identical texts in two folds")
 def no_copies_between_folds(subject: Subject) -> Verdict:
-    """No text has a near-identical one in another fold, or, without folds, on the other side of TUNE and EVAL."""
+    """No text has a near-identical one in another fold, or on the other side of TUNE and EVAL in the same fold."""
     if subject.texts is None:
         return skipped("the texts are not known here; `evidentia leakage --texts FILE` compares them")
-    places = {} if subject.run is None else places_of(subject.run)
-    if len(set(places.values())) < 2:
-        return not_applicable("the run has neither folds nor TUNE rows")
-    found = copies_between(subject.texts.by_post, places, similarity=subject.texts.similarity)
-    missing = len(places) - found.compared
+    places, tuned = ({}, {}) if subject.run is None else (places_of(subject.run), tuned_in(subject.run))
+    if len(set(places.values())) < 2 and not tuned:
+        return not_applicable("the run has neither two folds nor TUNE rows")
+    found = copies_between(subject.texts.by_post, places, tuned=tuned, similarity=subject.texts.similarity)
+    missing = len(places.keys() | tuned.keys()) - found.compared
     aside = f"; {missing:,} posts have no text" if missing else ""
     first = f" (first group: {', '.join(found.groups[0][:3])})" if found.groups else ""
-    what = f"have a near-identical one across folds, in {counted(len(found.groups), 'group')}{first}"
+    what = f"have a near-identical one in another fold, or across TUNE and EVAL, in {counted(len(found.groups), 'group')}{first}"
     return looked_at(found.compared, "text", wrong=found.texts, what=what, aside=aside)
 
 
 def places_of(run: Run) -> dict[str, str]:
-    """Where each post is judged: its fold, or EVAL and TUNE where there are no folds."""
-    if "fold" in run.frame.columns:
-        return dict(run.frame.select("post_id", "fold").unique("post_id", maintain_order=True).rows())
-    tuned = [] if run.tune_frame is None else run.tune_frame["post_id"].unique().sort().to_list()
-    judged = run.frame["post_id"].unique(maintain_order=True).to_list()
-    return dict.fromkeys(judged, "EVAL") | dict.fromkeys(tuned, "TUNE")
+    """Where each post is judged: its fold, or one place for all where there are no folds."""
+    if "fold" not in run.frame.columns:
+        return dict.fromkeys(run.frame["post_id"].unique(maintain_order=True).to_list(), "EVAL")
+    return dict(run.frame.select("post_id", "fold").unique("post_id", maintain_order=True).rows())
+
+
+def tuned_in(run: Run) -> dict[str, tuple[str, ...]]:
+    """In which of those places each TUNE post is tuned on; TUNE rows without a fold serve them all."""
+    if run.tune_frame is None:
+        return {}
+    if "fold" in run.frame.columns and "fold" in run.tune_frame.columns:
+        pairs = run.tune_frame.select("post_id", "fold").unique().sort("post_id", "fold")
+        folds = pairs.group_by("post_id", maintain_order=True).agg("fold")
+        return {post: tuple(own) for post, own in folds.rows()}
+    everywhere = tuple(dict.fromkeys(places_of(run).values()))
+    return dict.fromkeys(run.tune_frame["post_id"].unique().sort().to_list(), everywhere)
 
 
 def check_leakage(

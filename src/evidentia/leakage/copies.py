@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from evidentia.errors import InputError
 from evidentia.protocol.near_duplicates import text_groups
@@ -26,20 +27,39 @@ class Copies:
 
 
 def copies_between(
-    texts: Mapping[str, str], places: Mapping[str, str], *, similarity: float = SIMILARITY, shingle: int = 3
+    texts: Mapping[str, str],
+    places: Mapping[str, str],
+    *,
+    tuned: Mapping[str, Collection[str]] = MappingProxyType({}),
+    similarity: float = SIMILARITY,
+    shingle: int = 3,
 ) -> Copies:
-    """Find near-identical texts whose places (folds, or TUNE and EVAL) differ; Jaccard similarity of their shingles.
+    """Find near-identical texts that are judged in different places (folds), or tuned on in a place where a copy is judged.
+
+    ``tuned`` says in which places a text is tuned on. Two texts are near-identical by the Jaccard similarity of their shingles.
 
     >>> texts = {"a": "I cannot sleep at all", "b": "I cannot sleep at all!", "c": "Everything is fine today"}
     >>> copies_between(texts, {"a": "fold 0", "b": "fold 1", "c": "fold 1"}).groups
     (('a', 'b'),)
+    >>> copies_between(texts, {"a": "fold 0", "c": "fold 0"}, tuned={"b": ["fold 0"]}).groups
+    (('a', 'b'),)
     """
     if not LOWEST <= similarity <= 1:
         raise InputError(f"A similarity of {similarity:g} is outside [{LOWEST}, 1], where the search finds its pairs.")
-    known = [name for name in places if name in texts]
+    known = [name for name in dict.fromkeys((*places, *tuned)) if name in texts]
     group_of = text_groups([texts[name] for name in known], similarity=similarity, shingle=shingle)
     groups: dict[int, list[str]] = {}
     for name, group in zip(known, group_of.tolist(), strict=True):
         groups.setdefault(group, []).append(name)
-    apart = (tuple(names) for names in groups.values() if len({places[name] for name in names}) > 1)
-    return Copies(len(known), tuple(apart))
+    return Copies(len(known), tuple(tuple(names) for names in groups.values() if _apart(names, places, tuned)))
+
+
+def _apart(names: Sequence[str], places: Mapping[str, str], tuned: Mapping[str, Collection[str]]) -> bool:
+    """Whether texts that are alike stand on two sides of a split."""
+    judged = {name for name in names if name in places}
+    where = {places[name] for name in judged}
+    if len(where) != 1:
+        return len(where) > 1
+    place = where.pop()
+    learnt = {name for name in names if place in tuned.get(name, ())}
+    return bool(learnt) and len(learnt | judged) > 1  # a post that is both itself is for LEAK001 to see
