@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from evidentia.verify.draws import Floats
 from evidentia.verify.folder import ResultFolder
 from evidentia.verify.limits import SAME, percentile_limits, spread_out
-from evidentia.verify.selective_draws import Plan, Values, Want, clusters_of, paired_differences
+from evidentia.verify.selective_draws import Plan, Want, clusters_of, paired_differences
 from evidentia.verify.selective_reference import (
     Item,
     Measure,
@@ -130,7 +131,7 @@ def _check_delta(delta: Mapping[str, Any], measure: Measure, sides: Sequence[Ord
     )
 
 
-def _check_interval(delta: Mapping[str, Any], differences: Values, level: float, tally: Tally) -> None:
+def _check_interval(delta: Mapping[str, Any], differences: Floats, level: float, tally: Tally) -> None:
     name = str(delta["name"])
     limits = percentile_limits(differences, level)
     left_out = int(np.count_nonzero(np.isnan(differences)))

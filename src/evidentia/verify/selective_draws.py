@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.random import Generator, Philox
-from numpy.typing import NDArray
 
+from evidentia.verify.draws import Bools, Draws, Floats, Ints, LeftOut, over_blocks
 from evidentia.verify.order import as_numbers
-from evidentia.verify.selective_reference import Item, Measure, ordered, push, steps_within
+from evidentia.verify.selective_lists import Lists
+from evidentia.verify.selective_reference import Item, Measure, loss_of, needs_order, steps_within
 
 Progress = Callable[[int, int], None]
 Want = tuple[str, str | None]  # an expanded definition, and the confidence that orders
 JOINT = "Joint"  # the joint risk at a coverage, for the bands of a figure
-Values = NDArray[np.float64]
+CELLS = 1 << 18  # items times replicates that are written out at once
 
 
 def clusters_of(items: Sequence[Item]) -> tuple[str, ...]:
@@ -24,10 +23,15 @@ def clusters_of(items: Sequence[Item]) -> tuple[str, ...]:
     return as_numbers({item.cluster for item in items})
 
 
-def draws(clusters: int, seed: int, replicate: int) -> NDArray[np.int64]:
+def draws(clusters: int, seed: int, replicate: int) -> Ints:
     """How often each cluster is drawn in a replicate."""
-    picks = Generator(Philox(key=[seed, replicate])).integers(clusters, size=clusters)
+    picks = draws_of(clusters, seed, replicate + 1).picks(replicate)
     return np.bincount(picks, minlength=clusters)
+
+
+def draws_of(clusters: int, seed: int, resamples: int) -> Draws:
+    """All draws, without strata."""
+    return Draws(clusters, resamples, seed, (np.arange(clusters),))
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,162 +43,172 @@ class Plan:
     seed: int
     resamples: int
 
-
-class Drawn:
-    """One replicate's list in one order: losses, confidences, and sums over prefixes."""
-
-    def __init__(self, losses: Values, sure: Values, total: int) -> None:
-        self.losses, self.total, self.predicted = losses, total, len(losses)
-        self.lost = np.cumsum(losses)
-        self.points = {False: self.lost / np.arange(1, self.predicted + 1), True: self.lost / max(total, 1)}
-        self.ends = (
-            np.flatnonzero(np.append(sure[1:] != sure[:-1], True)) + 1 if self.predicted else np.zeros(0, np.int64)
-        )
-
-    def value(self, measure: Measure, rising: Drawn, common: int | None = None) -> float:
-        """A measure of this replicate; NaN where it is no measurement. ``rising`` is the list with ascending losses."""
-        if measure.base == "Cmax":
-            return self.predicted / self.total
-        if measure.kind == "coverage":
-            count = steps_within(str(measure.cut), self.total)[2]
-            return float(self.points[measure.base == JOINT][count - 1]) if count <= self.predicted else np.nan
-        if self.predicted == 0:
-            return np.nan
-        return float(self.points[False][-1]) if measure.base == "MAE" else self._area(measure, rising, common)
-
-    def _area(self, measure: Measure, rising: Drawn, common: int | None) -> float:
-        joint = "AUGRC" in measure.base
-        if measure.order == "oracle":
-            return rising.best(joint, measure.ties)
-        own = self.area(joint, measure.ties, self._end(measure, common))
-        if measure.base.startswith("e"):
-            return max(own - rising.best(joint, measure.ties), 0.0)
-        return own * self.total / self.predicted if measure.base.startswith("n") else own
-
-    def _end(self, measure: Measure, common: int | None) -> tuple[int, float]:
-        """Where the area ends: whole items, and a part of the next one."""
-        if measure.cut is None:
-            return self.predicted, 0.0
-        whole, rest = (common or 0, 0.0) if measure.cut == "common" else steps_within(measure.cut, self.total)[:2]
-        return (whole, rest) if whole < self.predicted else (self.predicted, 0.0)
-
-    def area(self, joint: bool, ties: str, end: tuple[int, float]) -> float:
-        """The area up to so many items."""
-        point, (whole, rest) = self.points[joint], end
-        if ties == "step":
-            last = rest * float(point[whole]) if rest else 0.0
-            return (float(point[:whole].sum()) + last) / self.total
-        x = np.concatenate([[0.0], self.ends])
-        y = np.concatenate([[0.0 if joint else point[self.ends[0] - 1]], point[self.ends - 1]])
-        stop = whole + rest
-        inside = np.append(x[x < stop], stop)
-        return float(np.trapezoid(np.interp(inside, x, y), inside)) / self.total
-
-    def best(self, joint: bool, ties: str) -> float:
-        """The smallest area with these losses, which must ascend."""
-        if ties == "step":
-            return self.area(joint, "step", (self.predicted, 0.0))
-        if joint:
-            return (float(self.points[True].sum()) - float(self.points[True][-1]) / 2) / self.total
-        runs = np.flatnonzero(np.append(self.losses[1:] != self.losses[:-1], True))
-        hull: list[tuple[float, float]] = [(1.0, float(self.losses[0]))]
-        for run in runs:
-            if run > 0:
-                push(hull, (float(run + 1), float(self.points[False][run])))
-        under = sum((x1 - x0) * (y0 + y1) / 2 for (x0, y0), (x1, y1) in itertools.pairwise(hull))
-        return (float(self.losses[0]) + under) / self.total
+    def by_list(self) -> dict[tuple[str | None, str], list[Want]]:
+        """The wants by the list that they are read from: the confidence that orders it, and its losses."""
+        found: dict[tuple[str | None, str], list[Want]] = {}
+        for want, measure in self.wants.items():
+            found.setdefault((want[1] if needs_order(measure) else None, measure.loss), []).append(want)
+        return found
 
 
 class Prepared:
-    """A run's items in the order of each confidence and loss, ready to be repeated."""
+    """A run's predicted items as arrays, with the losses and confidences that a plan needs."""
 
     def __init__(self, items: Sequence[Item], plan: Plan) -> None:
         place = {name: at for at, name in enumerate(clusters_of(items))}
         self.sizes = np.bincount([place[item.cluster] for item in items], minlength=len(place))
-        self.orders: dict[tuple[str | None, str], tuple[Values, Values, NDArray[np.int64]]] = {}
-        predicted = [item for item in items if item.pred is not None]
-        for (_, signal), measure in plan.wants.items():
-            data = ordered(items, measure, signal, plan.item_max)
-            sort = sorted(predicted, key=lambda i: -(i.signals[signal] or 0.0)) if signal is not None else predicted
-            owner = np.array([place[item.cluster] for item in sort], np.int64)
-            self.orders[signal, measure.loss] = (
-                np.asarray(data.losses, float),
-                np.asarray(data.confidences, float),
-                owner,
-            )
+        held = [item for item in items if item.pred is not None]
+        self.owner = np.array([place[item.cluster] for item in held], np.int64)
+        lists = plan.by_list()
+        self.losses = {
+            loss: np.array([loss_of(item, loss, plan.item_max) for item in held], np.float64)
+            for loss in {loss for _, loss in lists}
+        }
+        self.sure: dict[str, Floats] = {
+            signal: np.array([item.signals[signal] for item in held], np.float64)
+            for signal in {signal for signal, _ in lists}
+            if signal is not None
+        }
 
-    def repeated(self, times: NDArray[np.int64]) -> dict[tuple[str | None, str], tuple[Drawn, Drawn]]:
-        """Every order of a replicate, beside the same losses ascending: copies of an item stand side by side."""
-        total = int(self.sizes @ times)
-        made = {}
-        for key, (losses, sure, owner) in self.orders.items():
-            copies = times[owner]
-            drawn = np.repeat(losses, copies)
-            rising = np.sort(drawn)
-            made[key] = (Drawn(drawn, np.repeat(sure, copies), total), Drawn(rising, -rising, total))
-        return made
+    def under(self, times: Ints) -> Block:
+        """The run under a block of draws (draws x clusters)."""
+        return Block(self, times)
 
 
-def replicate_values(items: Sequence[Item], plan: Plan, progress: Progress | None = None) -> dict[Want, Values]:
+class Block:
+    """One run under some draws; one order is written out at a time, so that memory stays bounded."""
+
+    def __init__(self, run: Prepared, times: Ints) -> None:
+        self.run, self.copies = run, times[:, run.owner]
+        self.total: Ints = times @ run.sizes
+        self.predicted: Ints = self.copies.sum(axis=1)
+        self._steps: dict[str, tuple[Ints, Floats, Ints]] = {}
+        self._rising: dict[str, Lists] = {}  # every confidence shares the best order
+
+    def lists(self, signal: str | None, loss: str) -> Pair:
+        """The items by confidence, beside the same ones with ascending losses."""
+        losses = self.run.losses[loss]
+        own = self._listed(losses, -self.run.sure[signal] if signal is not None else np.zeros(len(losses)))
+        if loss not in self._rising:
+            self._rising[loss] = self._listed(losses, losses)
+        return Pair(self, own, self._rising[loss])
+
+    def _listed(self, losses: Floats, key: Floats) -> Lists:
+        order = np.argsort(key, kind="stable")
+        ranked = key[order]
+        runs = np.cumsum(np.append(False, ranked[1:] != ranked[:-1]))[: len(ranked)]
+        return Lists(losses[order], runs, self.copies[:, order], self.total)
+
+    def steps(self, cut: str) -> tuple[Ints, Floats, Ints]:
+        """In every replicate: whole items within a coverage, the part of the next one, and how many reach it."""
+        if cut not in self._steps:
+            totals, where = np.unique(self.total, return_inverse=True)
+            found = [steps_within(cut, total) if total else (0, 0.0, 1) for total in totals.tolist()]
+            whole, rest, count = (np.array(part)[where] for part in zip(*found, strict=True))
+            self._steps[cut] = whole, rest, count
+        return self._steps[cut]
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """The lists of some replicates in the order of a confidence, and in the best order that there is."""
+
+    block: Block
+    own: Lists
+    rising: Lists
+
+    def values(self, measure: Measure, common: Ints | None = None) -> Floats:
+        """A measure in every replicate; NaN where it is no measurement."""
+        predicted, total = self.own.length, self.own.total
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if measure.base == "Cmax":
+                return predicted / total
+            if measure.kind == "coverage":
+                count = self.block.steps(str(measure.cut))[2]
+                there = count <= predicted
+                return np.where(there, self.own.point(measure.base == JOINT, np.where(there, count, 0)), np.nan)
+            found = self.own.point(False, predicted) if measure.base == "MAE" else self._areas(measure, common)
+        return np.where(predicted > 0, found, np.nan)
+
+    def _areas(self, measure: Measure, common: Ints | None) -> Floats:
+        joint, ties = "AUGRC" in measure.base, measure.ties
+        if measure.order == "oracle":
+            return self.rising.best(joint, ties)
+        own = self.own.area(joint, ties, *self._end(measure, common))
+        if measure.base.startswith("e"):
+            return np.maximum(own - self.rising.best(joint, ties), 0.0)
+        return own * self.own.total / self.own.length if measure.base.startswith("n") else own
+
+    def _end(self, measure: Measure, common: Ints | None) -> tuple[Ints, Floats]:
+        """Where the area ends: whole items, and a part of the next one."""
+        if measure.cut is not None and measure.cut != "common":
+            return self.block.steps(measure.cut)[:2]
+        end = self.own.length if measure.cut is None else common
+        assert end is not None
+        return end, np.zeros(len(end))
+
+    def enough(self, measure: Measure, common: Ints) -> Bools:
+        """Where a replicate predicts as many items as the cut asks for."""
+        if measure.cut is None:
+            return np.ones(len(common), np.bool_)
+        return common > 0 if measure.cut == "common" else self.block.steps(measure.cut)[2] <= self.own.length
+
+
+def replicate_values(items: Sequence[Item], plan: Plan, progress: Progress | None = None) -> dict[Want, Floats]:
     """The value of every want in every replicate; NaN where it is no measurement."""
-    prepared = Prepared(items, plan)
-    found = {want: np.full(plan.resamples, np.nan) for want in plan.wants}
-    for b in range(plan.resamples):
-        made = prepared.repeated(draws(len(prepared.sizes), plan.seed, b))
-        for want, measure in plan.wants.items():
-            own, rising = made[want[1], measure.loss]
-            found[want][b] = own.value(measure, rising)
-        if progress is not None and b % 50 == 0:
-            progress(b, plan.resamples)
-    return found
+    run = Prepared(items, plan)
+    return _each(plan, (run,), draws_of(len(run.sizes), plan.seed, plan.resamples), progress)
 
 
-def replicate_once(items: Sequence[Item], plan: Plan) -> dict[Want, float]:
-    """The values of the run itself: every participant once."""
-    prepared = Prepared(items, plan)
-    made = prepared.repeated(np.ones(len(prepared.sizes), np.int64))
-    return {want: made[want[1], m.loss][0].value(m, made[want[1], m.loss][1]) for want, m in plan.wants.items()}
-
-
-def leave_one_out_values(items: Sequence[Item], plan: Plan) -> dict[Want, Values]:
+def leave_one_out_values(items: Sequence[Item], plan: Plan) -> dict[Want, Floats]:
     """The value of every want without each participant in turn."""
-    prepared = Prepared(items, plan)
-    clusters = len(prepared.sizes)
-    found = {want: np.full(clusters, np.nan) for want in plan.wants}
-    for left_out in range(clusters):
-        times = np.ones(clusters, np.int64)
-        times[left_out] = 0
-        made = prepared.repeated(times)
-        for want, measure in plan.wants.items():
-            own, rising = made[want[1], measure.loss]
-            found[want][left_out] = own.value(measure, rising) if own.total else np.nan
-    return found
+    run = Prepared(items, plan)
+    return _each(plan, (run,), LeftOut(len(run.sizes)), None)
 
 
 def paired_differences(
     runs: tuple[Sequence[Item], Sequence[Item]], plan: Plan, progress: Progress | None = None
-) -> dict[Want, Values]:
+) -> dict[Want, Floats]:
     """Second minus first in every replicate; NaN where either is no measurement or does not reach the coverage."""
     sides = [Prepared(items, plan) for items in runs]
-    found = {want: np.full(plan.resamples, np.nan) for want in plan.wants}
-    for b in range(plan.resamples):
-        times = draws(len(sides[0].sizes), plan.seed, b)
-        first, second = (side.repeated(times) for side in sides)
-        for want, measure in plan.wants.items():
-            key = (want[1], measure.loss)
-            common = min(first[key][0].predicted, second[key][0].predicted)
-            before, after = (side[key][0].value(measure, side[key][1], common) for side in (first, second))
-            short = not all(enough(measure, side[key][0], common) for side in (first, second))
-            found[want][b] = np.nan if short else after - before
-        if progress is not None and b % 50 == 0:
-            progress(b, plan.resamples)
+    return _each(plan, sides, draws_of(len(sides[0].sizes), plan.seed, plan.resamples), progress)
+
+
+def _each(
+    plan: Plan, runs: Sequence[Prepared], drawn: Draws | LeftOut, progress: Progress | None
+) -> dict[Want, Floats]:
+    """The values of one run, or the differences of two, over all draws."""
+    found = {want: np.empty(drawn.resamples) for want in plan.wants}
+    rows_at_once = max(1, CELLS // max(*(len(run.owner) for run in runs), 1))
+    finished = 0
+
+    def work(rows: slice, weights: Floats) -> None:
+        times = weights.T.astype(np.int64)
+        for start in range(0, len(times), rows_at_once):
+            part = times[start : start + rows_at_once]
+            place = slice(rows.start + start, rows.start + start + len(part))
+            for want, values in _block_values(plan, [run.under(part) for run in runs]):
+                found[want][place] = values
+
+    def report(done: int) -> None:
+        nonlocal finished
+        finished += done
+        if progress is not None:
+            progress(finished, drawn.resamples)
+
+    over_blocks(drawn, work, report)
     return found
 
 
-def enough(measure: Measure, drawn: Drawn, common: int) -> bool:
-    """Whether a replicate predicts as many items as the cut asks for."""
-    if measure.cut is None:
-        return True
-    if measure.cut == "common":
-        return common > 0
-    return steps_within(measure.cut, drawn.total)[2] <= drawn.predicted
+def _block_values(plan: Plan, blocks: Sequence[Block]) -> Iterator[tuple[Want, Floats]]:
+    common = np.minimum.reduce([block.predicted for block in blocks])
+    for (signal, loss), wants in plan.by_list().items():
+        pairs = [block.lists(signal, loss) for block in blocks]
+        for want in wants:
+            measure = plan.wants[want]
+            values = [pair.values(measure, common) for pair in pairs]
+            if len(pairs) == 1:
+                yield want, values[0]
+                continue
+            reached = np.logical_and(*(pair.enough(measure, common) for pair in pairs))
+            yield want, np.where(reached, values[1] - values[0], np.nan)

@@ -14,10 +14,9 @@ from evidentia.verify.selective_draws import (
     JOINT,
     Plan,
     Progress,
-    replicate_once,
     replicate_values,
 )
-from evidentia.verify.selective_reference import Item, Measure, Ordered, ordered
+from evidentia.verify.selective_reference import Item, Measure, Ordered, ordered, steps_within
 from evidentia.verify.sheet import Sheet, check_csv, check_latex
 from evidentia.verify.tally import Tally
 
@@ -173,7 +172,8 @@ def check_selective_bands(
             values = replicate_values(
                 items, Plan(wants, data["item_max"], summary["seed"], summary["resamples"]), progress
             )
-            point = replicate_once(items, Plan(wants, data["item_max"], summary["seed"], 1))
+            steps = ordered(items, STEPS, signal, data["item_max"])
+            point = {want: _at_coverage(measure, steps) for want, measure in wants.items()}
             limits = {w: (percentile_limits(v, level), int(np.count_nonzero(np.isnan(v)))) for w, v in values.items()}
             for row in rows:
                 for base, column in (("MAE", "risk"), (JOINT, "joint_risk")):
@@ -181,8 +181,16 @@ def check_selective_bands(
                     _check_band(f"figures/{path.name}", row, column, (point[want], *limits[want]), tally)
 
 
+def _at_coverage(measure: Measure, steps: Ordered) -> float | None:
+    """The risk, or the joint risk, where a coverage is first reached; None where it is not."""
+    count = steps_within(str(measure.cut), steps.total)[2]
+    if count > len(steps.losses):
+        return None
+    return sum(steps.losses[:count]) / (steps.total if measure.base == JOINT else count)
+
+
 def _check_band(
-    where: str, row: Row, column: str, found: tuple[float, tuple[float, float] | None, int], tally: Tally
+    where: str, row: Row, column: str, found: tuple[float | None, tuple[float, float] | None, int], tally: Tally
 ) -> None:
     value, limits, left_out = found
     place, (low, high) = f"{where} at {row['coverage']}", limits or (None, None)
