@@ -21,6 +21,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from evidentia.checks import check_items
 from evidentia.errors import InputError
 from evidentia.evaluation.compare import OnMismatch
 from evidentia.evaluation.files import write_folder, write_selective
@@ -29,6 +30,8 @@ from evidentia.evaluation.replicates import Progress, part_of
 from evidentia.evaluation.selective_compare import compare_items
 from evidentia.evaluation.selective_result import evaluate_items
 from evidentia.report import wants_report, write_curves, write_report, write_tables
+from evidentia.measures.profiles import SELECTIVE
+from evidentia.measures.registry import canonical
 from evidentia.results import Evaluation, SelectiveComparison
 from evidentia.stats.coverage import Coverage, counts_to_reach, counts_within
 from evidentia.stats.risk_coverage import Steps, ranking
@@ -75,49 +78,27 @@ def evaluate(
     ``items`` is what ``read_items`` gave, or what it would read. ``against`` is a second run (or another mode of the same file):
     the paired differences, this run minus that one, are then in ``comparison``.
     """
+    asked = _asked(confidence, loss, coverage)
     resampling = Resampling(resamples, seed, ci, ci_method)
-    run = _read(items, mode, item_max)
-    other = _other(items, against, against_mode, item_max)
-    grid = None if coverage is None else tuple(_decimal(c) for c in coverage)
-    signals = (confidence,) if isinstance(confidence, str) else confidence
-    result = evaluate_items(
-        run,
-        confidence=signals,
-        loss=loss,
-        coverage=grid,
-        measures=measures,
-        resampling=resampling,
-        progress=progress if other is None else part_of(progress, 0, 2),
-    )
-    if other is not None:
-        comparison = compare(
-            other,
-            run,
-            seed=seed,
-            names=names or _names(other, run),
-            confidence=signals,
-            loss=loss,
-            coverage=grid,
-            on_mismatch=on_mismatch,
-            alpha=alpha,
-            resamples=resamples,
-            ci=ci,
-            progress=part_of(progress, 1, 2),
-        )
-        result = replace(result, comparison=comparison)
-    options: Mapping[str, Any] = {
+    run, other = _read(items, mode, item_max), _other(items, against, against_mode, item_max)
+    options: dict[str, Any] = {
         "mode": run.mode,
         "against_mode": None if other is None else other.mode,
-        "confidence": list(result.dataset["signals"]),
+        "names": None,
+        "confidence": list(asked["confidence"]) if asked["confidence"] else None,
         "loss": loss,
-        "coverage": None if grid is None else [str(c) for c in grid],
-        "measures": None if measures is None else list(measures),
-        "item_max": run.item_max,
-        "on_mismatch": on_mismatch,
-        "alpha": alpha,
-        "ci": ci,
-        "ci_method": ci_method,
+        "coverage": None if asked["coverage"] is None else [str(c) for c in asked["coverage"]],
+        "measures": None if measures is None else [canonical(name, SELECTIVE) for name in measures],
+        **{"item_max": run.item_max, "on_mismatch": on_mismatch, "alpha": alpha, "ci": ci, "ci_method": ci_method},
     }
+    early, late = (None, None) if other is None else (part_of(progress, 0, 2), part_of(progress, 1, 2))
+    result = evaluate_items(run, **asked, measures=measures, resampling=resampling, progress=early or progress)
+    result = replace(result, checks=check_items(result, run))
+    if other is not None:
+        called = names or _names(other, run)
+        how: Any = {"on_mismatch": on_mismatch, "alpha": alpha, "resampling": resampling, "progress": late}
+        result = replace(result, comparison=compare_items(other, run, names=called, **asked, **how))
+        options["names"] = list(called)
     runs = {"items": run} | ({} if other is None else {"against_items": other})
     return replace(result, writer=_writer(runs, command, options, report))
 
@@ -143,14 +124,23 @@ def compare(
         first,
         second,
         names=names or _names(first, second),
-        confidence=(confidence,) if isinstance(confidence, str) else confidence,
-        loss=loss,
-        coverage=None if coverage is None else tuple(_decimal(c) for c in coverage),
+        **_asked(confidence, loss, coverage),
         resampling=Resampling(resamples, seed, ci),
         alpha=alpha,
         on_mismatch=on_mismatch,
         progress=progress,
     )
+
+
+def _asked(
+    confidence: str | Sequence[str] | None, loss: str | None, coverage: Iterable[Coverage | str] | None
+) -> dict[str, Any]:
+    """What both a run alone and a comparison are made with."""
+    return {
+        "confidence": (confidence,) if isinstance(confidence, str) else confidence,
+        "loss": loss,
+        "coverage": None if coverage is None else tuple(_decimal(c) for c in coverage),
+    }
 
 
 def _writer(runs: Mapping[str, Items], command: str | None, options: Mapping[str, Any], report: bool | None) -> Any:

@@ -15,9 +15,12 @@ from evidentia.checks import CHECKS, Subject
 from evidentia.checks.subject import Texts
 from evidentia.evaluation import evaluate_run
 from evidentia.evaluation.intervals import Resampling
+from evidentia.evaluation.selective_result import evaluate_items
 from evidentia.results import Estimate, Finding
 from evidentia.synth import synthetic_run
+from evidentia.synth.phq8 import synthetic_phq8
 from evidentia.tables import DatasetCard, Run
+from evidentia.tables.phq8 import read_phq8
 
 
 def small_run(**knobs: Any) -> Run:
@@ -38,6 +41,12 @@ def small_subject() -> Subject:
     evaluation = replace(evaluation, thresholds=(*evaluation.thresholds, *records))
     texts = {post: f"the words of {post} and of nobody else but {post}" for post in run.queries.post_ids}
     return Subject(evaluation, run, features=("bm25", "length"), texts=Texts(texts, 0.8))
+
+
+def selective_subject() -> Subject:
+    """A PHQ-8 run of 12 participants with all its numbers and curves."""
+    items = read_phq8(synthetic_phq8(seed=3, participants=13, failures=1), mode="few_shot")
+    return Subject(evaluate_items(items, resampling=Resampling(resamples=0)), items=items)
 
 
 def found(code: str, subject: Subject) -> Finding:

@@ -9,12 +9,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from evidentia.checks import CHECKS, Subject
+from evidentia.checks import CHECKS, Subject, check_subject
 from evidentia.evaluation import evaluate_run
 from evidentia.results import OtherDefinition
 from evidentia.tables import DatasetCard, read_run
 
-from .subjects import edited, found, small_subject, with_estimate, with_frame, with_queries
+from .subjects import edited, found, selective_subject, small_subject, with_estimate, with_frame, with_queries
 
 FOLDER_ONLY = {code for code, check in CHECKS.items() if check.scope == "folder"}
 
@@ -119,8 +119,44 @@ DAMAGE: dict[str, tuple[str, Callable[[Subject], Subject]]] = {
 }
 
 
+def with_point(subject: Subject, joint_risk: float | None) -> Subject:
+    """One point of the first curve moved."""
+    curve = subject.evaluation.curves[0]
+    columns = {**curve.columns, "joint_risk": (joint_risk, *curve.columns["joint_risk"][1:])}
+    curves = (replace(curve, columns=columns), *subject.evaluation.curves[1:])
+    return replace(subject, evaluation=replace(subject.evaluation, curves=curves))
+
+
+ITEM_DAMAGE: dict[str, Callable[[Subject], Subject]] = {
+    "SEL001": lambda s: replace(s, items=s.items.take(np.arange(1, len(s.items)))),
+    "SEL002": lambda s: with_point(s, 0.5),
+    "SEL003": lambda s: with_estimate(s, "AURC[confidence=llm]", value=0.0),
+}
+
+
 def test_every_check_has_its_damage() -> None:
-    assert set(DAMAGE) == set(CHECKS) - FOLDER_ONLY
+    assert {*DAMAGE, *ITEM_DAMAGE} == set(CHECKS) - FOLDER_ONLY
+    assert {*ITEM_DAMAGE} == {code for code, check in CHECKS.items() if check.about == "items"}
+
+
+@pytest.mark.parametrize(("code", "damage"), ITEM_DAMAGE.items())
+def test_a_check_of_items_passes_on_a_sound_result_and_notices_the_damage(
+    code: str, damage: Callable[[Subject], Subject]
+) -> None:
+    whole = selective_subject()
+    finding = found(code, whole)
+    assert (finding.status, f"{finding.looked:,} " in finding.message) == ("passed", True)
+    assert found(code, damage(whole)).status == "failed"
+
+
+def test_a_result_about_queries_is_not_put_through_checks_of_items(sound: Subject) -> None:
+    assert not {*ITEM_DAMAGE} & {finding.code for finding in check_subject(sound)}
+    assert found("SEL001", sound).status == "not applicable"
+
+
+def test_a_point_that_is_missing_differs_and_items_that_cannot_be_read_are_not_complete() -> None:
+    assert found("SEL002", with_point(selective_subject(), None)).status == "failed"
+    assert found("SEL001", replace(selective_subject(), items=None)).status == "failed"
 
 
 @pytest.mark.parametrize("code", DAMAGE)

@@ -82,7 +82,8 @@ def test_a_result_without_intervals_is_described(runs: Abstaining) -> None:
 def test_a_result_of_a_data_frame_is_described_and_has_no_hash_of_a_file(runs: Abstaining, tmp_path: Path) -> None:
     selective.evaluate(pl.read_csv(runs.table), seed=1, resamples=20, coverage=[0.5, 1]).save(tmp_path / "out")
     manifest = loads((tmp_path / "out" / "manifest.json").read_text())
-    assert manifest["inputs"] == [{"role": "items", "name": "<dataframe>", "sha256": None, "rows": 9}]
+    frame = {"role": "items", "name": "<dataframe>", "sha256": None, "rows": 9, "failed": 0, "notes": []}
+    assert manifest["inputs"] == [frame]
     assert manifest["command"] is None
     assert manifest["options"]["coverage"] == ["0.5", "1"]
     assert faults("selective-manifest", manifest) == []

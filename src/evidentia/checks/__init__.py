@@ -6,15 +6,25 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from evidentia.checks import attribution, data, folder, leakage, numbers, reporting
+from evidentia.checks import attribution, data, folder, leakage, numbers, reporting, selective
 from evidentia.checks.folder import read_subject
 from evidentia.checks.registry import CHECKS, Check
 from evidentia.checks.subject import Subject
 from evidentia.results import Evaluation, Finding
-from evidentia.tables import Run
+from evidentia.tables import Items, Run
 
-__all__ = ["CHECKS", "Check", "Subject", "check_folder", "check_result", "check_run", "check_subject", "read_subject"]
-MODULES = (attribution, data, folder, leakage, numbers, reporting)  # importing them registers their checks
+__all__ = [
+    "CHECKS",
+    "Check",
+    "Subject",
+    "check_folder",
+    "check_items",
+    "check_result",
+    "check_run",
+    "check_subject",
+    "read_subject",
+]
+MODULES = (attribution, data, folder, leakage, numbers, reporting, selective)  # importing them registers their checks
 BEFORE_MEASURING = ("CARD001", "GATE001")  # what reading a run does not refuse, and measuring it does not change
 
 
@@ -28,6 +38,12 @@ def check_result(
     return check_subject(Subject(evaluation, run, applied=applied))
 
 
+def check_items(evaluation: Evaluation, items: Items) -> tuple[Finding, ...]:
+    """The checks of a predictor that may abstain, in the order of their codes."""
+    subject = Subject(evaluation, items=items)
+    return tuple(CHECKS[code](subject) for code in sorted(CHECKS) if CHECKS[code].about == "items")
+
+
 def check_folder(path: Path) -> tuple[Finding, ...]:
     """Every check of a written result, in the order of their codes."""
     return check_subject(read_subject(path))
@@ -36,7 +52,11 @@ def check_folder(path: Path) -> tuple[Finding, ...]:
 def check_subject(subject: Subject) -> tuple[Finding, ...]:
     """Every check that applies to what is there, in the order of their codes."""
     written = subject.folder is not None
-    codes = sorted(code for code, check in CHECKS.items() if written or check.scope == "result")
+    codes = sorted(
+        code
+        for code, check in CHECKS.items()
+        if (written or check.scope == "result") and (subject.of_items or check.about == "any")
+    )
     return tuple(CHECKS[code](subject) for code in codes)
 
 

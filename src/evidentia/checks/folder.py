@@ -20,7 +20,7 @@ from evidentia.measures import PROFILES, canonical, parse_name
 from evidentia.measures.profiles import SELECTIVE
 from evidentia.results import Curve, Distribution, Estimate, Evaluation, Finding, NotComputed, OtherDefinition, loads
 from evidentia.results.derived import is_derived
-from evidentia.tables import DatasetCard, Run, load_card
+from evidentia.tables import DatasetCard, Items, Run, load_card, read_items
 from evidentia.tables.card import built_in_cards
 
 _QUOTED = re.compile(r"'+[=+\-@\t\r]")
@@ -42,7 +42,8 @@ def read_subject(folder: Path, *, card: DatasetCard | None = None) -> Subject:
     run, problems = _queries(folder, manifest)
     if run is not None:
         run = _with_card(run, evaluation, card)
-    return Subject(evaluation, run, _files(folder, manifest), problems, applied=manifest.get("applied_thresholds"))
+    subject = Subject(evaluation, run, _files(folder, manifest), problems, applied=manifest.get("applied_thresholds"))
+    return replace(subject, items=_items(folder)) if subject.of_items else subject
 
 
 def evaluation_of(summary: dict[str, Any], manifest: dict[str, Any], curves: tuple[Curve, ...] = ()) -> Evaluation:
@@ -88,6 +89,14 @@ def _queries(folder: Path, manifest: dict[str, Any]) -> tuple[Run | None, tuple[
         return None, error.problems
     except OSError as error:
         return None, (Problem("UNREADABLE", f"{folder.name}: {error.strerror}."),)
+
+
+def _items(folder: Path) -> Items | None:
+    """The items of a selective result; None where they cannot be read, which a check then says."""
+    try:
+        return read_items(folder / "items.csv")
+    except (InputError, OSError):
+        return None
 
 
 def _with_card(run: Run, evaluation: Evaluation, card: DatasetCard | None) -> Run:

@@ -13,6 +13,7 @@ from evidentia.results.estimate import Status
 from evidentia.tables import Run
 
 Scope = Literal["result", "folder"]
+About = Literal["any", "items"]
 BROKEN = (InputError, ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError)
 
 
@@ -27,12 +28,16 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Check:
-    """A coded check. ``scope`` folder means that it reads written files, so that a result in memory cannot have it."""
+    """A coded check. ``scope`` folder means that it reads written files, so that a result in memory cannot have it.
+
+    ``about`` items means that only results of predictors that may abstain are put through it.
+    """
 
     code: str
     title: str
     judge: Callable[[Subject], Verdict]
     scope: Scope = "result"
+    about: About = "any"
 
     def __call__(self, subject: Subject) -> Finding:
         """Look at a result; files that cannot even be looked at are a failure, not a crash."""
@@ -50,13 +55,13 @@ CHECKS: dict[str, Check] = {}
 
 
 def check(
-    code: str, *, title: str, scope: Scope = "result"
+    code: str, *, title: str, scope: Scope = "result", about: About = "any"
 ) -> Callable[[Callable[[Subject], Verdict]], Callable[[Subject], Verdict]]:
     """Register a check of a result."""
 
     def register(judge: Callable[[Subject], Verdict]) -> Callable[[Subject], Verdict]:
         assert code not in CHECKS, f"{code} is taken"
-        CHECKS[code] = Check(code, title, judge, scope)
+        CHECKS[code] = Check(code, title, judge, scope, about)
         return judge
 
     return register
@@ -82,6 +87,19 @@ def run_check(
             return judge(subject.run)
 
         check(code, title=title)(on_subject)
+        return judge
+
+    return register
+
+
+def item_check(code: str, *, title: str) -> Callable[[Callable[[Subject], Verdict]], Callable[[Subject], Verdict]]:
+    """Register a check of a predictor that may abstain."""
+
+    def register(judge: Callable[[Subject], Verdict]) -> Callable[[Subject], Verdict]:
+        def on_subject(subject: Subject) -> Verdict:
+            return judge(subject) if subject.of_items else not_applicable("the result is not about items")
+
+        check(code, title=title, about="items")(on_subject)
         return judge
 
     return register

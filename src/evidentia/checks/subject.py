@@ -9,7 +9,7 @@ from typing import Any
 
 from evidentia.errors import Problem
 from evidentia.results import Evaluation
-from evidentia.tables import Run
+from evidentia.tables import Items, Run
 
 Row = Mapping[str, str]
 
@@ -42,6 +42,12 @@ class Subject:
     features: tuple[str, ...] | None = None  # the names of what a model was given, where they are known
     texts: Texts | None = None
     applied: Mapping[str, Any] | None = None  # thresholds that were tuned before and given to the evaluation
+    items: Items | None = None  # of a predictor that may abstain
+
+    @property
+    def of_items(self) -> bool:
+        """Whether the result is one of a predictor that may abstain."""
+        return self.evaluation.profile == "selective"
 
     @property
     def thresholds(self) -> tuple[Mapping[str, Any], ...]:

@@ -234,6 +234,7 @@ def write_selective(
         items_frame(items).write_csv(folder / f"{role}.csv")
     inputs = [
         {"role": role, "name": s.name, "sha256": s.sha256, "rows": s.rows}
+        | {"failed": len(run.failed), "notes": list(run.notes)}
         for role, run in runs.items()
         for s in run.sources
     ]

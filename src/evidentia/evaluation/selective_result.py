@@ -1,4 +1,4 @@
-"""The result of a selective run: estimates with intervals, tie sensitivity, curves with bands, and checks."""
+"""The result of a selective run: estimates with intervals, tie sensitivity, and curves with bands."""
 
 from __future__ import annotations
 
@@ -24,14 +24,12 @@ from evidentia.measures.core import Outcome, Selective
 from evidentia.measures.names import group_suffix
 from evidentia.measures.profiles import SELECTIVE
 from evidentia.measures.registry import canonical
-from evidentia.results import Estimate, Evaluation, Finding
+from evidentia.results import Estimate, Evaluation
 from evidentia.stats.intervals import Limits, bca_limits, percentile_limits
 from evidentia.stats.resampling import ResamplingPlan
 from evidentia.stats.risk_coverage import Curves, Ranking, within_ties
 from evidentia.tables.items import PHQ8_ROLE, Items
 from evidentia.tables.queries import Floats
-
-PHQ8_ITEMS = 8
 
 
 def evaluate_items(
@@ -59,7 +57,6 @@ def evaluate_items(
         interval={"level": resampling.level, "method": resampling.method, "stratified_by_fold": False},
         measures=MappingProxyType(estimates),
         not_computed=task.gaps,
-        checks=(_complete(items), _joint_is_coverage_times_risk(readings), _no_area_below_its_optimum(found)),
         notes=(*items.notes, *task.notes),
         dataset=dataset_of(items, task.signals),
         curves=risk_coverage_curves(items, task.signals, resampling, plan),
@@ -203,47 +200,3 @@ def tie_sensitivity(readings: Readings, want: Want) -> dict[str, float]:
 def _reread(own: Curves, order: Ranking, want: Want, weights: Floats) -> float:
     curves = Curves(order.under(weights), own.best, own.total, own.scale)
     return float(outcome_of(want, curves).values[0])
-
-
-def _complete(items: Items) -> Finding:
-    title = "Every participant has all eight items"
-    if unit_of(items) != "participant":
-        return Finding("SEL001", title, "not applicable", "a generic table says itself which items there are")
-    sizes = np.bincount(items.cluster, minlength=len(items.cluster_ids))
-    wrong = int(np.count_nonzero(sizes != PHQ8_ITEMS))
-    message = f"{len(sizes)} participants looked at, {wrong} with another number of items"
-    return Finding("SEL001", title, "failed" if wrong else "passed", message)
-
-
-def _joint_is_coverage_times_risk(readings: Readings) -> Finding:
-    """At every point of every curve: the loss so far over N, against k / N times the risk that the area adds up."""
-    title = "Joint risk is coverage times risk at every point of every curve"
-    looked = wrong = 0
-    for order in readings.orders.values():
-        steps, total = order.under(np.ones((readings.clusters, 1))), readings.sizes.sum()
-        coverage = np.arange(1, len(order.loss) + 1) / total
-        joint, product = steps.lost[1:, 0] / total, coverage * np.diff(steps.risks[:, 0])
-        looked += len(joint)
-        wrong += int(np.count_nonzero(np.abs(joint - product) > 1e-9 * np.maximum(joint, 1.0)))
-    if not looked:
-        return Finding("SEL002", title, "not applicable", "nothing is predicted")
-    message = f"{looked} points looked at, {wrong} differ"
-    return Finding("SEL002", title, "failed" if wrong else "passed", message)
-
-
-def _no_area_below_its_optimum(found: Mapping[Want, Outcome]) -> Finding:
-    title = "No area is smaller than the best that its predictions allow"
-    areas = {
-        (d.measure.base, d.args["ties"], d.args["loss"]): float(found[d, signal].values[0])
-        for d, signal in found
-        if d.args.get("order") == "oracle"
-    }
-    looked = wrong = 0
-    for (definition, signal), outcome in found.items():
-        args = definition.args
-        key = (definition.measure.base, args.get("ties"), args.get("loss"))
-        if signal is not None and args.cut is None and args.get("order") == "confidence" and key in areas:
-            looked, wrong = looked + 1, wrong + int(outcome.values[0] < areas[key] - 1e-12)
-    if not looked:
-        return Finding("SEL003", title, "not applicable", "no area was computed beside its optimum")
-    return Finding("SEL003", title, "failed" if wrong else "passed", f"{looked} areas looked at, {wrong} are smaller")

@@ -121,7 +121,7 @@ class Lists:
         rise = np.diff(y, axis=1, prepend=first)
         slopes = np.divide(rise, width, out=np.full(x.shape, -np.inf), where=width > 0)
         bent = np.any((width > 0) & (slopes < np.maximum.accumulate(slopes, axis=1)), axis=1)
-        found = first[:, 0] + np.sum(width * (y - rise / 2), axis=1)
+        found: Floats = first[:, 0] + np.sum(width * (y - rise / 2), axis=1)
         for row in np.flatnonzero(bent):
             held = width[row] > 0
             found[row] = first[row, 0] + _area_under_hull(first[row, 0], width[row][held], slopes[row][held])
