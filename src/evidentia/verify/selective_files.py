@@ -8,15 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from evidentia.verify.draws import Floats
 from evidentia.verify.folder import ResultFolder, Row
 from evidentia.verify.limits import percentile_limits
-from evidentia.verify.selective_draws import (
-    JOINT,
-    Plan,
-    Progress,
-    replicate_values,
-)
-from evidentia.verify.selective_reference import Item, Measure, Ordered, ordered, steps_within
+from evidentia.verify.selective_draws import JOINT, Want
+from evidentia.verify.selective_expected import Lines
+from evidentia.verify.selective_reference import Measure, Ordered, steps_within
+from evidentia.verify.selective_settings import Settings
 from evidentia.verify.sheet import Sheet, check_csv, check_latex
 from evidentia.verify.tally import Tally
 
@@ -26,6 +24,7 @@ MEASURES = (
 )
 MATCHED = ("coverage", "confidence", "value", "ci_low", "ci_high", "replicates_left_out", "degenerate", "definition")
 STEPS = Measure("AURC", "step", "confidence", "abs", None, None)
+BAND_GRID = tuple(repr(step / 50) for step in range(1, 51))
 TIES = ("measure", "confidence", "best", "expected", "worst", "in the given order", "tied_items")
 SIGNALS = ("rank", "confidence", "measure", "value", "ci_low", "ci_high", "degenerate")
 DELTAS = (
@@ -136,49 +135,52 @@ def _float(cell: str | None) -> float | str | None:
         return cell
 
 
-def check_selective_figures(folder: ResultFolder, items: Sequence[Item], tally: Tally) -> list[str]:
+def check_selective_figures(folder: ResultFolder, settings: Settings, lines: Lines, tally: Tally) -> list[str]:
     """Every step of every risk-coverage curve; returns the files that there must be."""
-    data, made = folder.summary["dataset"], []
-    for place, signal in enumerate(data["signals"], 1):
-        stem = f"{place}_{re.sub(r'[^A-Za-z0-9]+', '_', signal)[:40]}"
-        steps = ordered(items, STEPS, signal, data["item_max"])
+    made = []
+    for signal, stem in _stems(settings):
+        steps = lines.of(STEPS, signal)
         name = f"figures/risk_coverage_{stem}.csv"
         made.append(name)
-        _check_steps(folder.rows(name), name, steps, data["item_max"], tally)
-        if folder.summary["resamples"] and steps.losses:
+        _check_steps(folder.rows(name), name, steps, settings.item_max, tally)
+        if settings.resamples and steps.losses:
             made.append(f"figures/risk_coverage_band_{stem}.csv")
     return made
 
 
+def _stems(settings: Settings) -> list[tuple[str, str]]:
+    return [
+        (signal, f"{place}_{re.sub(r'[^A-Za-z0-9]+', '_', signal)[:40]}")
+        for place, signal in enumerate(settings.signals, 1)
+    ]
+
+
+def band_wants(signals: Sequence[str]) -> dict[Want, Measure]:
+    """Risk and joint risk at every coverage of the grid."""
+    return {
+        (f"{base}@{coverage}", signal): Measure(base, "step", "confidence", "abs", "coverage", coverage)
+        for signal in signals
+        for coverage in BAND_GRID
+        for base in ("MAE", JOINT)
+    }
+
+
 def check_selective_bands(
-    folder: ResultFolder, items: Sequence[Item], tally: Tally, progress: Progress | None = None
+    folder: ResultFolder, settings: Settings, lines: Lines, values: Mapping[Want, Floats], tally: Tally
 ) -> None:
     """The limits of risk and joint risk at every coverage of the grid."""
-    summary = folder.summary
-    data, level = summary["dataset"], summary["interval"]["level"]
-    for place, signal in enumerate(data["signals"], 1):
-        for path in sorted((folder.path / "figures").glob(f"risk_coverage_band_{place}_*.csv")):
-            rows = folder.rows(f"figures/{path.name}")
-            tally.exact(
-                f"figures/{path.name} grid", [row["coverage"] for row in rows], [repr(k / 50) for k in range(1, 51)]
-            )
-            wants = {
-                (f"{base}@{row['coverage']}", signal): Measure(
-                    base, "step", "confidence", "abs", "coverage", row["coverage"]
-                )
-                for row in rows
-                for base in ("MAE", JOINT)
-            }
-            values = replicate_values(
-                items, Plan(wants, data["item_max"], summary["seed"], summary["resamples"]), progress
-            )
-            steps = ordered(items, STEPS, signal, data["item_max"])
-            point = {want: _at_coverage(measure, steps) for want, measure in wants.items()}
-            limits = {w: (percentile_limits(v, level), int(np.count_nonzero(np.isnan(v)))) for w, v in values.items()}
-            for row in rows:
-                for base, column in (("MAE", "risk"), (JOINT, "joint_risk")):
-                    want = (f"{base}@{row['coverage']}", signal)
-                    _check_band(f"figures/{path.name}", row, column, (point[want], *limits[want]), tally)
+    level, wants = float(settings.options["ci"]), band_wants(settings.signals)
+    for signal, stem in _stems(settings):
+        name, steps = f"figures/risk_coverage_band_{stem}.csv", lines.of(STEPS, signal)
+        rows = folder.rows(name) if steps.losses else []
+        grid = [*BAND_GRID] if steps.losses else []
+        tally.exact(f"{name} grid", [row["coverage"] for row in rows], grid)
+        for row, coverage in zip(rows, grid, strict=False):
+            for base, column in (("MAE", "risk"), (JOINT, "joint_risk")):
+                want = (f"{base}@{coverage}", signal)
+                drawn = values[want]
+                found = percentile_limits(drawn, level), int(np.count_nonzero(np.isnan(drawn)))
+                _check_band(name, row, column, (_at_coverage(wants[want], steps), *found), tally)
 
 
 def _at_coverage(measure: Measure, steps: Ordered) -> float | None:

@@ -11,7 +11,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 
-from evidentia.verify.folder import ResultFolder
+from evidentia.verify.folder import ResultFolder, unquoted
 
 _NAME = re.compile(r"(?P<base>\w+)(?:\((?P<params>[^)]*)\))?(?:@(?P<kind>coverage|C)=(?P<cut>[^\[]+))?")
 
@@ -38,6 +38,23 @@ class Measure:
     kind: str | None
     cut: str | None
 
+    @property
+    def is_area(self) -> bool:
+        """Whether it is an area, for which ties matter."""
+        return self.base not in {"Cmax", "MAE"}
+
+    @property
+    def expanded(self) -> str:
+        """The definition with every choice written out."""
+        full = self.base in {"AURC", "AUGRC"} and self.cut is None
+        params = [
+            *([f"order={self.order}"] if full else []),
+            *([f"ties={self.ties}"] if self.is_area else []),
+            *([f"loss={self.loss}"] if self.base != "Cmax" else []),
+        ]
+        cut = "" if self.cut is None else f"@{self.kind}={self.cut}"
+        return self.base + (f"({','.join(params)})" if params else "") + cut
+
 
 def read_items(folder: ResultFolder, name: str) -> list[Item]:
     """The items of a run in the order of the file, which is participant, then item."""
@@ -48,7 +65,7 @@ def read_items(folder: ResultFolder, name: str) -> list[Item]:
             row["item"],
             _number(row["pred"]),
             float(row["gt"]),
-            {key: _number(cell) for key, cell in row.items() if key not in fixed},
+            {unquoted(key): _number(cell) for key, cell in row.items() if key not in fixed},
         )
         for row in folder.rows(name)
     ]
@@ -59,7 +76,7 @@ def _number(cell: str) -> float | None:
 
 
 def parse_definition(text: str) -> Measure:
-    """Take an expanded definition apart.
+    """Take a definition apart; what it leaves out is as usual.
 
     >>> parse_definition("AURC(ties=plateau,loss=abs)@C=0.6").cut
     '0.6'
@@ -72,7 +89,7 @@ def parse_definition(text: str) -> Measure:
         found["base"],
         params.get("ties", "step"),
         params.get("order", "confidence"),
-        params.get("loss", "abs"),
+        params.get("loss", "abs_norm" if "AUGRC" in found["base"] else "abs"),
         found["kind"],
         found["cut"],
     )
