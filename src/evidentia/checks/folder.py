@@ -24,7 +24,7 @@ from evidentia.tables import DatasetCard, Items, Run, load_card, read_items
 from evidentia.tables.card import built_in_cards
 
 _QUOTED = re.compile(r"'+[=+\-@\t\r]")
-LATER = {"manifest.json", "verification.json"}  # written after the hashes were taken
+LATER = {"manifest.json", "verification.json", "report.key"}  # written after the hashes were taken
 
 
 def read_subject(folder: Path, *, card: DatasetCard | None = None) -> Subject:

@@ -9,7 +9,7 @@ import polars as pl
 
 from evidentia.checks.registry import CHECKS, Verdict, check, looked_at, not_applicable, skipped
 from evidentia.checks.subject import Subject, Texts
-from evidentia.errors import InputError, Problem, counted
+from evidentia.errors import InputError, Problem, counted, shown
 from evidentia.leakage.copies import SIMILARITY, copies_between
 from evidentia.leakage.names import forbidden_names
 from evidentia.results import Evaluation, Finding
@@ -40,7 +40,7 @@ def no_copies_between_folds(subject: Subject) -> Verdict:
     found = copies_between(subject.texts.by_post, places, tuned=tuned, similarity=subject.texts.similarity)
     missing = len(places.keys() | tuned.keys()) - found.compared
     aside = f"; {missing:,} posts have no text" if missing else ""
-    first = f" (first group: {', '.join(found.groups[0][:3])})" if found.groups else ""
+    first = f" (first group: {', '.join(map(shown, found.groups[0][:3]))})" if found.groups else ""
     what = f"have a near-identical one in another fold, or across TUNE and EVAL, in {counted(len(found.groups), 'group')}{first}"
     return looked_at(found.compared, "text", wrong=found.texts, what=what, aside=aside)
 

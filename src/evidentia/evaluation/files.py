@@ -93,7 +93,7 @@ def may_write(folder: Path, *, force: bool) -> None:
     if not force:
         raise OutputError(f"{name} exists. Choose another folder with -o, or replace it with --force.")
     manifest = manifest_of(folder)
-    ours = {*manifest.get("files", {}), "manifest.json", "verification.json"}
+    ours = {*manifest.get("files", {}), "manifest.json", "verification.json", "report.key"}
     if manifest.get("schema") not in OURS:
         raise OutputError(
             f"{name} was not written by Evidentia (its manifest.json does not say so): --force leaves it alone."

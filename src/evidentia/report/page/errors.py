@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,32 +15,39 @@ from evidentia.tables.queries import POS
 
 DEEPEST = 10  # sentences of a ranking that come with scores
 MOST_SCORES = 1_500  # queries with scores; a page should stay small
+SCORE_DIGITS = 4
 
 
-def errors_of(run: Run, local: Aliases) -> Mapping[str, Any]:
-    """The queries with a missed sentence, a false alert or another K than the best one; rows count from 0."""
+def errors_of(run: Run, aliases: Aliases, candidates: Path | None = None) -> dict[str, Any]:
+    """The queries with a missed sentence, a false alert or another K than the best one; rows count from 0.
+
+    Scores come from the file of ``candidates``, first for misses and false alerts; ``beyond`` counts queries without them.
+    """
     found: dict[int, dict[str, Any]] = {}
-    _missed(run, local, found)
+    _missed(run, aliases, found)
     _false_alerts(run, found)
     _wrong_k(run, found)
     rows = [found[query] for query in sorted(found)]
-    if run.candidates is not None:
-        _scores(run, rows[:MOST_SCORES])
-    return {"rows": rows}
+    first = sorted(rows, key=lambda row: row["kinds"] == ["wrong K"])[:MOST_SCORES]
+    if candidates is not None:
+        _scores(run, first, candidates)
+    return {"rows": rows, "beyond": len(rows) - len(first)}
 
 
 def _row(found: dict[int, dict[str, Any]], query: int) -> dict[str, Any]:
     return found.setdefault(query, {"q": query, "kinds": []})
 
 
-def _missed(run: Run, local: Aliases, found: dict[int, dict[str, Any]]) -> None:
+def _missed(run: Run, aliases: Aliases, found: dict[int, dict[str, Any]]) -> None:
     told = fates(run)
     if told is None:
         return
-    for query, uid, fate in told.filter(pl.col("fate") != FATES[0]).select("query", "uid", "fate").iter_rows():
+    lost = told.filter(pl.col("fate") != FATES[0])
+    posts = run.frame["post_id"].gather(lost["query"])
+    for query, uid, fate, post in zip(lost["query"], lost["uid"], lost["fate"], posts, strict=True):
         row = _row(found, query)
         row["kinds"] = ["missed"]
-        row.setdefault("lost", {})[local.sentence(uid)] = fate
+        row.setdefault("lost", {})[aliases.beside(uid, post)] = fate
 
 
 def _false_alerts(run: Run, found: dict[int, dict[str, Any]]) -> None:
@@ -65,25 +72,33 @@ def _wrong_k(run: Run, found: dict[int, dict[str, Any]]) -> None:
             row["best_k"] = best_k
 
 
-def _scores(run: Run, rows: list[dict[str, Any]]) -> None:
+def _scores(run: Run, rows: list[dict[str, Any]], candidates: Path) -> None:
     """The scores of the first sentences of each ranking, rounded: they are looked at, not computed with."""
-    assert run.candidates is not None
-    wanted = pl.DataFrame(
-        {"row": range(len(rows)), "query": [row["q"] for row in rows]}, {"row": pl.Int64, "query": pl.Int64}
-    )
-    ranked = (
-        run.frame.select("post_id", "criterion_id", uid=pl.col("ranked_sent_uids").list.head(DEEPEST))
-        .with_row_index("query")
-        .with_columns(pl.col("query").cast(pl.Int64))
-        .join(wanted, on="query", maintain_order="right")
-        .explode("uid")
-        .drop_nulls("uid")
-    )
-    held = run.candidates
-    if "split" in held.columns:
-        held = held.filter(pl.col("split").is_null() | (pl.col("split") == "EVAL"))
+    if "ranked_sent_uids" not in run.frame.columns or not rows:
+        return
     keys = ["post_id", "criterion_id", "uid"]
-    scores = held.select("post_id", "criterion_id", "score", uid="sent_uid").unique(keys, keep="first")
-    joined = ranked.join(scores, on=keys, how="left", maintain_order="left")
+    ranked = (
+        run.frame.select("post_id", "criterion_id", uid=pl.col("ranked_sent_uids").list.head(DEEPEST))[
+            [row["q"] for row in rows]
+        ]
+        .with_row_index("row")
+        .explode("uid", empty_as_null=False)
+    )
+    scores = _scored(candidates, ranked["post_id"].unique()).unique(keys, keep="first", maintain_order=True)
+    joined = ranked.join(scores, on=keys, how="left", maintain_order="left").with_columns(
+        pl.col("score").round(SCORE_DIGITS)
+    )
     for row, values in joined.group_by("row", maintain_order=True).agg("score").iter_rows():
-        rows[row]["scores"] = [None if value is None else round(value, 4) for value in values]
+        rows[row]["scores"] = values
+
+
+def _scored(candidates: Path, posts: pl.Series) -> pl.DataFrame:
+    """The EVAL candidates of some posts."""
+    held = pl.scan_parquet(candidates)
+    if "split" in held.collect_schema().names():
+        held = held.filter(pl.col("split").is_null() | (pl.col("split") == "EVAL"))
+    return (
+        held.filter(pl.col("post_id").is_in(posts.implode()))
+        .select("post_id", "criterion_id", "score", uid="sent_uid")
+        .collect()
+    )

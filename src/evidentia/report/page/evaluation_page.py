@@ -47,6 +47,7 @@ def evaluation_page(content: Content) -> dict[str, Any]:
         "others": content.table("other_definitions"),
         "figures": evaluation_figures(content),
         "explorer": _explorer(content),
+        "styles": ("errors.css",),
         "scripts": ("explorer.js", "errors.js"),
     }
 

@@ -9,44 +9,76 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from evidentia.errors import InputError, OutputError
+from evidentia.tables.order import by_number, natural
+
 KEY_FILE = "report.key"
+KEY_BYTES = 32
 SHOWN_DIGITS = 8
 
 
-def key_of(folder: Path, data: str) -> bytes:
+def key_of(folder: Path, data: str = "per_query.csv") -> bytes:
     """The key beside a result, else one that is derived from its data file."""
     path = folder / KEY_FILE
+    if not path.is_file():
+        return hmac.digest(b"evidentia report key", (folder / data).read_bytes(), "sha256")
+    try:
+        key = bytes.fromhex(path.read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        key = b""
+    if len(key) < KEY_BYTES:
+        raise InputError(
+            f"{KEY_FILE}: not a key ({KEY_BYTES} bytes or more as hexadecimal digits are). Remove it, and it is made again."
+        )
+    return key
+
+
+def write_key(folder: Path, data: str = "per_query.csv") -> Path:
+    """Keep the key beside the result, for its owner's eyes only: with it, the pseudonyms of ids can be found again."""
+    path = folder / KEY_FILE
     if path.is_file():
-        return bytes.fromhex(path.read_text(encoding="ascii").strip())
-    return hmac.digest(b"evidentia report key", (folder / data).read_bytes(), "sha256")
+        key_of(folder, data)
+        path.chmod(0o600)
+        return path
+    key = key_of(folder, data)
+    try:
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
+            file.write(key.hex() + "\n")
+    except OSError as error:
+        raise OutputError(f"{KEY_FILE} cannot be written into {folder.name}: {error.strerror}.") from None
+    return path
 
 
-def pseudonyms(ids: Iterable[str], key: bytes) -> dict[str, str]:
-    """A pseudonym for every id, in the order in which the bootstrap sorts them.
+def pseudonyms(ids: Sequence[str], key: bytes) -> dict[str, str]:
+    """A pseudonym for every id, in the order given.
 
-    >>> sorted(pseudonyms(["b", "a"], b"k").items())[0][1].startswith("p1-")
+    >>> sorted(pseudonyms(["b", "a"], b"k").items())[0][1].startswith("p2-")
     True
     """
-    ordered = in_order(ids)
-    width = len(str(len(ordered)))
-    return {one: f"p{place:0{width}}-{_hashed(one, key)}" for place, one in enumerate(ordered, 1)}
+    width = len(str(len(ids)))
+    return {one: f"p{place:0{width}}-{_hashed(one, key)}" for place, one in enumerate(ids, 1)}
 
 
-def in_order(ids: Iterable[str]) -> list[str]:
-    """Distinct ids, numerically where all are whole numbers."""
-    distinct = set(ids)
-    if all(re.fullmatch(r"[+-]?[0-9]+", one) for one in distinct):
-        return sorted(distinct, key=lambda one: (int(one), one))
-    return sorted(distinct)
+def in_order(*parts: Iterable[str]) -> list[str]:
+    """The ids of each part as the bootstrap sorts them; one that an earlier part has comes there.
+
+    >>> in_order(["10", "9"], ["9", "3"])
+    ['9', '10', '3']
+    """
+    ordered: dict[str, None] = {}
+    for part in parts:
+        ordered |= dict.fromkeys(by_number({one for one in part if one not in ordered}))
+    return list(ordered)
 
 
 def _hashed(one: str, key: bytes) -> str:
-    return hmac.new(key, one.encode(), hashlib.sha256).hexdigest()[:SHOWN_DIGITS]
+    return hmac.new(key, one.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()[:SHOWN_DIGITS]
 
 
 @dataclass(frozen=True)
@@ -64,33 +96,27 @@ class Aliases:
         """What stands for a sentence."""
         return self.sentences.get(one, one)
 
-    def joined(self, uids: str) -> str:
-        """What stands for uids that are joined by a bar."""
-        return "|".join(self.sentence(uid) for uid in uids.split("|")) if uids else uids
-
-    def text(self, words: str) -> str:
-        """Words with the ids in them replaced: those in quotes, as messages name them."""
-        return re.sub(
-            r"(['\"])([^'\"]+)\1", lambda found: f"{found[1]}{self.posts.get(found[2], found[2])}{found[1]}", words
-        )
+    def beside(self, uid: str, post: str) -> str:
+        """What stands for a sentence where its query's post stands beside it: its number, unless it is of another post."""
+        return self.sentence(uid).removeprefix(f"{self.posts[post]}.") if post in self.posts else uid
 
 
 def sentence_aliases(of_post: Mapping[str, Iterable[str]], posts: Mapping[str, str]) -> dict[str, str]:
     """A short name for every sentence: its post's pseudonym and its number there.
 
-    The number is the uid's own where uids are the post's id and a number, else the place in sorted order.
+    The number is the uid's own where uids are the post's id, a mark and a number, else the place in sorted order.
     """
     names: dict[str, str] = {}
     for post, uids in of_post.items():
         own = [uid for uid in uids if uid not in names]
         numbers = _own_numbers(post, own)
         if numbers is None:
-            own, numbers = sorted(own, key=_natural), [str(place) for place in range(1, len(own) + 1)]
+            own, numbers = list(natural(own)), [str(place) for place in range(1, len(own) + 1)]
         names.update((uid, f"{posts[post]}.{number}") for uid, number in zip(own, numbers, strict=True))
     return names
 
 
-_NUMBER = re.compile(r"[-_.:/#]?0*([0-9]{1,6})")
+_NUMBER = re.compile(r"[-_.:/#]0*([0-9]{1,6})")
 
 
 def _own_numbers(post: str, uids: list[str]) -> list[str] | None:
@@ -98,9 +124,3 @@ def _own_numbers(post: str, uids: list[str]) -> list[str] | None:
     found = [_NUMBER.fullmatch(uid, len(post)) if uid.startswith(post) else None for uid in uids]
     numbers = [one[1] for one in found if one is not None]
     return numbers if len(numbers) == len(uids) == len(set(numbers)) else None
-
-
-def _natural(uid: str) -> list[tuple[int, int, str]]:
-    return [
-        (0, int(part), "") if part.isdigit() and part.isascii() else (1, 0, part) for part in re.split(r"([0-9]+)", uid)
-    ]

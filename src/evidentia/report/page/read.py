@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,21 +16,26 @@ import polars as pl
 from evidentia.errors import InputError
 from evidentia.evaluation.files import (
     COMPARISON_MANIFEST_SCHEMA,
+    CONTRACT_COLUMNS,
     MANIFEST_SCHEMA,
     SELECTIVE_MANIFEST_SCHEMA,
     manifest_of,
 )
-from evidentia.evaluation.load import load_result
 from evidentia.report.page.content import Content, Kind
 from evidentia.report.page.errors import errors_of
+from evidentia.report.page.mentions import Mentions, group_names, hidden_manifest, hidden_summary, posts_named
 from evidentia.report.page.pseudonyms import Aliases, in_order, key_of, pseudonyms, sentence_aliases
+from evidentia.report.page.texts import texts_of
 from evidentia.report.tables import Table, Value
+from evidentia.results import dumps_by_line, loads
+from evidentia.tables import read_run
 
 KINDS: dict[str, Kind] = {
     MANIFEST_SCHEMA: "evaluation",
     SELECTIVE_MANIFEST_SCHEMA: "selective",
     COMPARISON_MANIFEST_SCHEMA: "comparison",
 }
+BY_LINE = ("measures", "not_computed", "other_definitions", "checks")  # as summary.json is written
 UIDS = ("gold_sent_uids", "ranked_sent_uids", "selected_sent_uids")
 TUNE_COLUMNS = ("post_id", "criterion_id", "fold", "split", "has_evidence", "prob", "raw_prob", "detection_score")
 OWN = re.compile(r"^'('*[=+\-@\t\r])")
@@ -61,57 +68,67 @@ def read_content(folder: Path, *, show_ids: bool = False, texts: Mapping[str, st
     kind = KINDS.get(str(manifest.get("schema")))
     if kind is None:
         raise InputError(f"{folder.name} is not a result folder of Evidentia.")
-    aliases, queries, tune = _queries(folder, manifest, show_ids=show_ids) if kind == "evaluation" else (NOBODY, {}, {})
-    errors = errors_of(load_result(folder).run, _local(aliases, show_ids=show_ids)) if queries else {}
+    run = _run(folder, manifest, show_ids=show_ids) if kind == "evaluation" else NOTHING
     return Content(
         kind=kind,
         name=_name(manifest, folder),
-        summary=_summary(folder, kind, aliases),
-        manifest=_told(manifest, aliases),
+        summary=_summary(folder, kind, run),
+        manifest=_told(manifest, run),
         verification=_verification(folder),
-        tables=tuple(_table(path, TITLES) for path in sorted((folder / "tables").glob("*.csv"))),
+        tables=tuple(_table(path, TITLES, run) for path in sorted((folder / "tables").glob("*.csv"))),
         figures=tuple(_figure(path) for path in sorted((folder / "figures").glob("*.csv"))),
-        queries=queries,
-        tune=tune,
-        errors=errors,
+        queries=_columns(run.queries),
+        tune=_columns(run.tune),
+        errors=run.errors,
+        texts=texts_of(run.frame, run.errors, run.aliases, texts) if texts is not None else {},
         ids="shown" if show_ids else "hashed",
     )
 
 
-NOBODY = Aliases({}, {})
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """The queries as they are in the folder (``frame``) and as the page has them."""
+
+    frame: pl.DataFrame
+    queries: pl.DataFrame
+    tune: pl.DataFrame
+    aliases: Aliases
+    errors: Mapping[str, Any]
+
+    @cached_property
+    def mentions(self) -> Mentions:
+        """What hides ids in messages; criteria and folds may be named."""
+        named = [
+            self.frame[column].unique().to_list() for column in ("criterion_id", "fold") if column in self.frame.columns
+        ]
+        return Mentions(self.aliases, {name for names in named for name in names})
+
+    @cached_property
+    def named(self) -> Callable[[str], str]:
+        """Names of measures as the page has them."""
+        return group_names(self.aliases)
 
 
-def _local(aliases: Aliases, *, show_ids: bool) -> Aliases:
-    """Sentences by their number alone: in a page the post stands beside them."""
-    if show_ids:
-        return aliases
-    return Aliases(aliases.posts, {uid: alias.partition(".")[2] for uid, alias in aliases.sentences.items()})
+NOTHING = _Run(pl.DataFrame(), pl.DataFrame(), pl.DataFrame(), Aliases({}, {}), {})
 
 
-def _queries(
-    folder: Path, manifest: Mapping[str, Any], *, show_ids: bool
-) -> tuple[Aliases, dict[str, list[Any]], dict[str, list[Any]]]:
+def _run(folder: Path, manifest: Mapping[str, Any], *, show_ids: bool) -> _Run:
     """The queries and the TUNE rows, with pseudonyms for posts and sentences."""
     slices = (manifest.get("options") or {}).get("slices", ())
-    from evidentia.evaluation.files import CONTRACT_COLUMNS
-
-    frame = pl.read_csv(folder / "per_query.csv", infer_schema=False)
-    frame = frame.select(_plain(c) for c in dict.fromkeys((*CONTRACT_COLUMNS, *slices)) if c in frame.columns)
+    whole = pl.read_csv(folder / "per_query.csv", infer_schema=False)
+    frame = whole.select(_plain(c) for c in dict.fromkeys((*CONTRACT_COLUMNS, *slices)) if c in whole.columns)
     tune = _tune(folder)
-    if show_ids:
-        return NOBODY, _columns(frame), _columns(tune)
-    ids = in_order(frame["post_id"]) if "post_id" in frame.columns else []
-    later = [one for one in in_order(tune["post_id"]) if one not in set(ids)] if len(tune.columns) else []
-    key = key_of(folder, "per_query.csv")
-    posts = _in_this_order([*ids, *later], key)
-    aliases = Aliases(posts, sentence_aliases(_sentences(frame), posts))
-    return aliases, _columns(_hidden(frame, aliases)), _columns(_hidden(tune, aliases))
-
-
-def _in_this_order(ids: list[str], key: bytes) -> dict[str, str]:
-    named = pseudonyms(ids, key)
-    width = len(str(len(ids)))
-    return {one: f"p{place:0{width}}-{named[one].partition('-')[2]}" for place, one in enumerate(ids, 1)}
+    aliases = Aliases({}, {})
+    if not show_ids:
+        tuned = tune["post_id"].unique().to_list() if len(tune.columns) else []
+        ids = in_order(frame["post_id"].unique().to_list(), tuned, posts_named(manifest))
+        posts = pseudonyms(ids, key_of(folder))
+        aliases = Aliases(posts, sentence_aliases(_sentences(frame), posts))
+    listed = folder / "candidates.parquet"
+    kept = listed if listed.name in manifest.get("files", {}) else None
+    read = read_run(frame.select(column for column in CONTRACT_COLUMNS if column in frame.columns))
+    errors = errors_of(read, aliases, kept)
+    return _Run(frame, _hidden(frame, aliases), _hidden(tune, aliases), aliases, errors)
 
 
 def _tune(folder: Path) -> pl.DataFrame:
@@ -137,20 +154,25 @@ def _sentences(frame: pl.DataFrame) -> dict[str, list[str]]:
 
 def _hidden(frame: pl.DataFrame, aliases: Aliases) -> pl.DataFrame:
     """Pseudonyms instead of ids; a sentence of the query's own post by its number alone."""
-    if not len(frame.columns):
+    if not len(frame.columns) or not aliases.posts:
         return frame
-    posts = [aliases.post(one) for one in frame["post_id"]]
-    made = [pl.Series("post_id", posts, pl.String)]
-    for column in UIDS:
-        if column in frame.columns:
-            cells = [_short(cell, f"{post}.", aliases) for cell, post in zip(frame[column], posts, strict=True)]
-            made.append(pl.Series(column, cells, pl.String))
-    return frame.with_columns(made)
+    posts = pl.DataFrame({"post_id": list(aliases.posts), "_post": list(aliases.posts.values())}, _TEXTS)
+    named = {"_uid": list(aliases.sentences), "_alias": list(aliases.sentences.values())}
+    sentences = pl.DataFrame(named, dict.fromkeys(named, pl.String))
+    made = frame.join(posts, on="post_id", how="left", maintain_order="left")
+    cells = [_short(made, column, sentences) for column in UIDS if column in frame.columns]
+    return made.with_columns(cells).with_columns(post_id="_post").drop("_post")
 
 
-def _short(cell: str, own: str, aliases: Aliases) -> str:
-    names = aliases.sentences
-    return "|".join([names[uid].removeprefix(own) for uid in cell.split("|")]) if cell else ""
+_TEXTS = {"post_id": pl.String, "_post": pl.String}
+
+
+def _short(frame: pl.DataFrame, column: str, sentences: pl.DataFrame) -> pl.Series:
+    """A column of joined uids as names of sentences, joined."""
+    each = frame.select("_post", _uid=pl.col(column).str.split("|")).with_row_index("_row").explode("_uid")
+    own = pl.col("_alias").str.strip_prefix(pl.col("_post") + ".")
+    named = each.join(sentences, on="_uid", how="left", maintain_order="left").select("_row", name=own.fill_null(""))
+    return named.group_by("_row", maintain_order=True).agg(pl.col("name").str.join("|"))["name"].rename(column)
 
 
 def _columns(frame: pl.DataFrame) -> dict[str, list[Any]]:
@@ -162,26 +184,24 @@ def _plain(column: str) -> pl.Expr:
     return pl.col(column).fill_null("").str.replace(OWN.pattern, "$1")
 
 
-def _summary(folder: Path, kind: Kind, aliases: Aliases) -> str:
-    """The numbers as they were written; the ids that messages name are replaced."""
+def _summary(folder: Path, kind: Kind, run: _Run) -> str:
+    """The numbers as they were written; only where messages name ids, they do not."""
     text = (folder / ("comparison.json" if kind == "comparison" else "summary.json")).read_text(encoding="utf-8")
-    if not aliases.posts:
+    if not run.aliases.posts:
         return text
-    return re.sub(r"'([^'\n]{1,200})'", lambda found: f"'{aliases.post(found[1])}'", text)
+    said = loads(text)
+    hidden = hidden_summary(said, run.mentions, run.aliases)
+    return text if hidden == said else dumps_by_line(hidden, BY_LINE)
 
 
-def _told(manifest: Mapping[str, Any], aliases: Aliases) -> dict[str, Any]:
+def _told(manifest: Mapping[str, Any], run: _Run) -> dict[str, Any]:
     """The manifest without the time, which would make every page another one, and with pseudonyms."""
     kept = {key: value for key, value in manifest.items() if key != "time"}
-    return _replaced(kept, aliases) if aliases.posts else kept
-
-
-def _replaced(value: Any, aliases: Aliases) -> Any:
-    if isinstance(value, dict):
-        return {key: _replaced(one, aliases) for key, one in value.items()}
-    if isinstance(value, list):
-        return [_replaced(one, aliases) for one in value]
-    return aliases.post(value) if isinstance(value, str) else value
+    if not run.aliases.posts:
+        return kept
+    hidden = hidden_manifest(kept, run.mentions, run.aliases)
+    assert isinstance(hidden, dict)
+    return hidden
 
 
 def _verification(folder: Path) -> dict[str, Any] | None:
@@ -201,10 +221,11 @@ def _name(manifest: Mapping[str, Any], folder: Path) -> str:
     return names[0] if names else "a run in memory"
 
 
-def _table(path: Path, titles: Mapping[str, str]) -> Table:
+def _table(path: Path, titles: Mapping[str, str], run: _Run) -> Table:
     columns, rows = _csv(path)
     title = titles.get(path.stem) or f"Per {columns[0]}"
-    return Table(path.stem, title, columns, tuple((row[0], *map(_cell, row[1:])) for row in rows))
+    name = run.aliases.post if columns[0] == "post_id" else run.named
+    return Table(path.stem, title, columns, tuple((name(row[0]), *map(_cell, row[1:])) for row in rows))
 
 
 def _figure(path: Path) -> Table:

@@ -28,10 +28,10 @@ def render(content: Content) -> str:
     environment = _environment()
     template = environment.get_template(f"{content.kind}.html")
     return template.render(
-        **{name: value for name, value in page.items() if name != "scripts"},
+        **{name: value for name, value in page.items() if name not in {"scripts", "styles"}},
         content=content,
         version=version("evidentia"),
-        style=_source("style.css"),
+        style=Markup("").join(_source(name) for name in ("style.css", *page.get("styles", ()))),
         scripts=[_source(name) for name in ("app.js", *page.get("scripts", ()))],
         vega=Markup(vega_bundle()),
         specs=script_json({figure.name: figure.drawn({}) for figure in page["figures"]}),
