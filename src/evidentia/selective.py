@@ -29,9 +29,9 @@ from evidentia.evaluation.intervals import Method, Resampling
 from evidentia.evaluation.replicates import Progress, part_of
 from evidentia.evaluation.selective_compare import compare_items
 from evidentia.evaluation.selective_result import evaluate_items
-from evidentia.report import wants_report, write_curves, write_report, write_tables
 from evidentia.measures.profiles import SELECTIVE
 from evidentia.measures.registry import canonical
+from evidentia.report import wants_report, write_curves, write_report, write_tables
 from evidentia.results import Evaluation, SelectiveComparison
 from evidentia.stats.coverage import Coverage, counts_to_reach, counts_within
 from evidentia.stats.risk_coverage import Steps, ranking

@@ -8,15 +8,14 @@ import os
 import tempfile
 import zlib
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 
 
 @cache
 def vega_bundle() -> str:
     """The script that draws figures in a page, without any request to a network: base64 of gzip, the page unpacks it."""
-    import vl_convert
-
-    kept = _cache_folder() / f"vega-{vl_convert.__version__}.js.gz"
+    kept = _cache_folder() / f"vega-{version('vl-convert-python')}.js.gz"
     try:
         packed = kept.read_bytes()
         gzip.decompress(packed)  # a damaged one is made anew

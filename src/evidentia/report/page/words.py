@@ -82,4 +82,6 @@ def per_thousand(value: float) -> str:
     """
     from evidentia.report.page.show import rounded
 
+    if 0 < value < 0.05:
+        return "fewer than 0.1"
     return shown(int(rounded(value, 0))) if value >= 10 or value == 0 else str(rounded(value, 1))

@@ -27,7 +27,7 @@ const Evidentia = (() => {
   };
   const count = (value) => grouped(String(value));
   const limits = (ci) => ci ? `${shown(ci[0])} to ${shown(ci[1])}` : "no interval";
-  const perThousand = (value) => value >= 10 || value === 0 ? grouped(value.toFixed(0)) : value.toFixed(1);
+  const perThousand = (value) => value >= 10 || value === 0 ? grouped(value.toFixed(0)) : value < 0.05 ? "fewer than 0.1" : value.toFixed(1);
 
   const element = (tag, properties = {}, ...children) => {
     const made = document.createElement(tag);
@@ -48,6 +48,7 @@ const Evidentia = (() => {
       byId(one.getAttribute("aria-controls")).classList.toggle("open", chosen);
     }
     if (focus) tab.focus();
+    tab.scrollIntoView({ inline: "nearest", block: "nearest" });
     if (remember) history.replaceState(null, "", `#${tab.getAttribute("aria-controls")}`);
     draw();
     document.dispatchEvent(new CustomEvent("evidentia:open", { detail: tab.getAttribute("aria-controls") }));
@@ -95,7 +96,10 @@ const Evidentia = (() => {
     const name = target.dataset.figure;
     const spec = name ? specs[name] : waffle(target.dataset);
     try {
+      const words = target.getAttribute("aria-label");
       const { view } = await embed(target, spec);
+      target.setAttribute("role", "img"); // vega writes its own over them
+      target.setAttribute("aria-label", words);
       if (name) views.set(name, view);
       target.querySelector("svg")?.setAttribute("aria-hidden", "true");
     } catch (error) {
