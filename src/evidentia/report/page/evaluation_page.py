@@ -10,6 +10,7 @@ from evidentia.checks.folder import evaluation_of
 from evidentia.checks.targets import judge, targets_of
 from evidentia.report.page.content import Content
 from evidentia.report.page.evaluation_figures import evaluation_figures
+from evidentia.report.page.explorer import explorer_of
 from evidentia.report.page.words import headlines, workload
 from evidentia.report.tables import Table
 from evidentia.tables import load_card
@@ -46,8 +47,8 @@ def evaluation_page(content: Content) -> dict[str, Any]:
         "group_tables": _tables(content),
         "others": content.table("other_definitions"),
         "figures": evaluation_figures(content),
-        "explorer": _explorer(content),
         "styles": ("errors.css",),
+        "explorer": explorer_of(content),
         "scripts": ("explorer.js", "errors.js"),
     }
 
@@ -95,7 +96,3 @@ def _tables(content: Content) -> list[Table]:
     """The tables by group, slices after the rest."""
     named = [table for name in GROUP_TABLES if (table := content.table(name)) is not None]
     return [*named, *(table for table in content.tables if table.name.startswith("slice_"))]
-
-
-def _explorer(content: Content) -> bool:
-    return content.figure("operating_screening") is not None and content.figure("operating_alerts") is not None
