@@ -19,7 +19,7 @@ SHOWN = 20  # mismatches on the screen; all of them are in verification.json
 
 
 def verify(
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder of a result.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder of a result, or its report.html alone.")],
     inputs: Annotated[
         Path | None,
         typer.Option("--inputs", metavar="DIR", help="Also compare the input files in DIR with their hashes."),
@@ -29,12 +29,16 @@ def verify(
 ) -> None:
     """Recompute every number, table and figure of a result, and say how many comparisons were made.
 
-    Writes verification.json into OUT. Exit codes: 0 everything matches, 1 a mismatch or nothing compared, 2 not a result.
+    Writes verification.json into OUT; of a report alone it writes nothing. Exit codes: 0 everything matches, 1 a mismatch or
+    nothing compared, 2 not a result.
     """
     from evidentia.report import refresh_report
     from evidentia.verify.run import verify_folder
 
     start = time.perf_counter()
+    if out.is_file():
+        _verify_page(out, as_json=as_json, quiet=quiet)
+        return
     with progress_bar("verifying", quiet=quiet or as_json) as progress:
         found = verify_folder(out, progress, inputs=inputs)
     found.save(out)
@@ -44,6 +48,23 @@ def verify(
     elif not quiet:
         show(found, time.perf_counter() - start)
     if not found.passed:
+        raise typer.Exit(1)
+
+
+def _verify_page(page: Path, *, as_json: bool, quiet: bool) -> None:
+    """A report alone, with nothing else at hand; nothing is written."""
+    from evidentia.report.page.verification import verify_page
+
+    start = time.perf_counter()
+    with progress_bar("verifying", quiet=quiet or as_json) as progress:
+        made = verify_page(page, progress)
+    if as_json:
+        sys.stdout.write(made.found.to_json())
+    elif not quiet:
+        show(made.found, time.perf_counter() - start)
+        for what in made.left_out:
+            print(f"not in the page, so not verified: {what}")
+    if not made.found.passed:
         raise typer.Exit(1)
 
 

@@ -17,9 +17,10 @@ Row = dict[str, str]
 
 @dataclass(frozen=True)
 class ResultFolder:
-    """A folder that Evidentia wrote."""
+    """A folder that Evidentia wrote, or what a page of it carries (``carried``): that has no LaTeX and no list of files."""
 
     path: Path
+    carried: bool = False
 
     @cached_property
     def manifest(self) -> dict[str, Any]:

@@ -141,11 +141,25 @@ def verify_folder(path: Path, progress: Progress | None = None, *, inputs: Path 
     return _finished(folder, course)
 
 
+def verify_carried(path: Path, progress: Progress | None = None, *, whole: bool) -> Verification:
+    """Recompute what a page carries, laid out as a folder: numbers, tables and figures, but no hashes and no LaTeX.
+
+    ``whole`` says that nothing of the result stayed behind, such as its candidates, so that its checks can be made again.
+    """
+    folder, course = ResultFolder(path, carried=True), _Course()
+    if folder.manifest.get("schema") == EVALUATION:
+        _verify_evidence(folder, course, progress, whole=whole)
+        return _finished(folder, course)
+    with course.check("selective") as tally:
+        check_selective(folder, tally, progress)
+    return _finished(folder, course)
+
+
 def _finished(folder: ResultFolder, course: _Course) -> Verification:
     return Verification(folder.sha256("manifest.json"), tuple(course.checks), tuple(course.mismatches))
 
 
-def _verify_evidence(folder: ResultFolder, course: _Course, progress: Progress | None) -> None:
+def _verify_evidence(folder: ResultFolder, course: _Course, progress: Progress | None, *, whole: bool = True) -> None:
     points: Points | None = None
     with course.check("settings") as tally:
         check_settings(folder, tally)
@@ -161,17 +175,19 @@ def _verify_evidence(folder: ResultFolder, course: _Course, progress: Progress |
         check_measures(folder.summary, points, tally, progress)
     with course.check("other definitions") as tally:
         check_others(folder.summary, points, tally)
-    with course.check("not computed") as tally:
-        check_gaps(folder, points, tally)
     with course.check("thresholds") as tally:
         check_thresholds(folder, points, tally)
-    if "applied_thresholds" in folder.manifest:
+    if whole:
+        with course.check("not computed") as tally:
+            check_gaps(folder, points, tally)
+        with course.check("result checks") as tally:
+            check_findings(folder, points, tally)
+    if not folder.carried:
+        with course.check("per query") as tally:
+            check_own_values(folder, points, tally)
+    if not folder.carried and "applied_thresholds" in folder.manifest:
         with course.check("given thresholds") as tally:
             check_given(folder, points, tally)
-    with course.check("result checks") as tally:
-        check_findings(folder, points, tally)
-    with course.check("per query") as tally:
-        check_own_values(folder, points, tally)
     _verify_sheets(folder, points, course)
     with course.check("intervals") as tally:
         check_intervals(folder, points.study.queries, tally, progress)
@@ -198,5 +214,6 @@ def _verify_sheets(folder: ResultFolder, points: Points, course: _Course) -> Non
             made.append(f"{sheet.path}.csv")
             bands = BANDS if sheet.path != "figures/reliability" else ()
             check_csv(folder, sheet, tally, skip=bands)
-    with course.check("listing") as tally:
-        check_listing(folder, made, tally)
+    if not folder.carried:
+        with course.check("listing") as tally:
+            check_listing(folder, made, tally)

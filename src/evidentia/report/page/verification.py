@@ -1,0 +1,123 @@
+"""Verify a page alone: recompute its numbers from the queries that it carries, and draw it again from what it carries."""
+
+from __future__ import annotations
+
+import csv
+import tempfile
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from evidentia.errors import InputError
+from evidentia.report.page.content import Content
+from evidentia.report.page.pack import unpack
+from evidentia.report.page.read import UIDS
+from evidentia.report.page.render import render
+from evidentia.report.tables import Table
+from evidentia.report.write import csv_cell, csv_text
+from evidentia.results import dumps
+from evidentia.verify.run import Check, Progress, Verification, verify_carried
+from evidentia.verify.tally import Mismatch
+
+OF_CANDIDATES = "level=candidate"
+
+
+@dataclass(frozen=True)
+class PageVerification:
+    """What was found, and what a page does not carry enough for."""
+
+    found: Verification
+    left_out: tuple[str, ...]
+
+
+def verify_page(path: Path, progress: Progress | None = None) -> PageVerification:
+    """Verify a report that somebody sent, with nothing else at hand."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path.name} cannot be read ({type(error).__name__}).") from None
+    content = unpack(text)
+    if content.kind == "comparison":
+        raise InputError("A comparison is verified by making it again from its results; its page carries none of them.")
+    with tempfile.TemporaryDirectory() as made:
+        left_out = rebuild(content, Path(made))
+        found = verify_carried(Path(made), progress, whole=not left_out)
+    drawn, why = _drawn_again(content, text)
+    return PageVerification(
+        replace(found, checks=(*found.checks, drawn[0]), mismatches=(*found.mismatches, *drawn[1])),
+        (*left_out, *why),
+    )
+
+
+def _drawn_again(content: Content, text: str) -> tuple[tuple[Check, tuple[Mismatch, ...]], tuple[str, ...]]:
+    """Whether the page shows what it carries: the same version draws the same bytes."""
+    ours = version("evidentia")
+    if f'content="Evidentia {ours}"' not in text:
+        return (Check("page", 0, 0), ()), (f"what is visible: the page was drawn by another version than {ours}",)
+    same = render(content) == text
+    wrong = () if same else (Mismatch("the page as it is drawn from what it carries", "other bytes", "these bytes"),)
+    return (Check("page", 1, len(wrong)), wrong), ()
+
+
+def rebuild(content: Content, folder: Path) -> tuple[str, ...]:
+    """Write what a page carries as a result folder; returns in words what is not in it."""
+    manifest = {**content.manifest, "time": "not in the page"}
+    lacking = "candidates.parquet" in manifest.get("files", {})
+    summary, gone = _without_candidates(content.numbers) if lacking else (content.numbers, set())
+    pruned = len(gone) + len(content.numbers["other_definitions"]) - len(summary["other_definitions"])
+    (folder / "summary.json").write_text(dumps(summary), encoding="utf-8")
+    (folder / "manifest.json").write_text(dumps(manifest), encoding="utf-8")
+    for name, tables in (("tables", content.tables), ("figures", content.figures)):
+        (folder / name).mkdir()
+        for table in tables:
+            kept = _without(table, gone) if lacking else table
+            (folder / name / f"{table.name}.csv").write_text(csv_text(kept), encoding="utf-8", newline="")
+    if content.queries:
+        _write(folder / "per_query.csv", _expanded(content.queries))
+    if content.tune:
+        pl.DataFrame(_expanded(content.tune)).write_parquet(folder / "tune.parquet")
+    for name, columns in content.items.items():
+        _write(folder / f"{name}.csv", columns)
+    told = [f"{pruned:,} numbers that rest on the candidates table, and the checks that read it"] if lacking else []
+    if "applied_thresholds" in manifest:
+        told.append("the thresholds that were given, beyond their use")
+    return tuple(told)
+
+
+def _without(table: Table, gone: Collection[str]) -> Table:
+    """A table without the rows of numbers that the page does not carry enough for."""
+    spoken = [at for at, column in enumerate(table.columns) if column in {"definition", "other definition"}]
+    rows = [row for row in table.rows if not any(OF_CANDIDATES in str(row[at]) for at in spoken) and row[0] not in gone]
+    return replace(table, rows=tuple(rows))
+
+
+def _without_candidates(summary: Mapping[str, Any]) -> tuple[dict[str, Any], set[str]]:
+    """A summary without the numbers at the level of candidates, and their names."""
+    measures = {name: e for name, e in summary["measures"].items() if OF_CANDIDATES not in e["definition"]}
+    others = [other for other in summary["other_definitions"] if OF_CANDIDATES not in other["definition"]]
+    gone = summary["measures"].keys() - measures.keys()
+    return {**summary, "measures": measures, "other_definitions": others}, set(gone)
+
+
+def _expanded(columns: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """The columns with whole names of sentences: in a page those of the query's own post are bare numbers."""
+    made = {name: list(values) for name, values in columns.items()}
+    for name in UIDS:
+        if name in made:
+            made[name] = [_whole(cell, post) for cell, post in zip(made[name], made["post_id"], strict=True)]
+    return made
+
+
+def _whole(cell: str, post: str) -> str:
+    return "|".join(f"{post}.{uid}" if uid.isdigit() else uid for uid in cell.split("|")) if cell else ""
+
+
+def _write(path: Path, columns: Mapping[str, Sequence[Any]]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([csv_cell(name) for name in columns])
+        writer.writerows([[csv_cell(cell) for cell in row] for row in zip(*columns.values(), strict=True)])

@@ -1,0 +1,76 @@
+"""A page can be verified alone: its numbers follow from what it carries, and it shows what it carries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from evidentia import workflow
+from evidentia.errors import InputError
+from evidentia.report.page import Content, render, unpack
+from evidentia.report.page.verification import verify_page
+from evidentia.results import dumps_by_line
+from evidentia.synth import synthetic_run
+from evidentia.tables import read_run
+
+LINES = ("measures", "not_computed", "other_definitions", "checks")
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["with candidates and TUNE rows", "queries alone"])
+def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("page") / "result"
+    made = synthetic_run(seed=3, splits=request.param, posts=25, positives=None)
+    run = read_run(made.per_query, candidates=made.candidates if request.param else None, by=("subreddit",))
+    workflow.evaluate(run, by=("subreddit",), resamples=50, report=True).save(folder)
+    return folder / "report.html"
+
+
+def edited(page: Path, change: Callable[[Content], Content], folder: Path) -> Path:
+    made = folder / "edited.html"
+    made.write_text(render(change(unpack(page.read_text(encoding="utf-8")))), encoding="utf-8")
+    return made
+
+
+def test_an_honest_page_verifies_and_says_what_it_does_not_carry(page: Path) -> None:
+    made = verify_page(page)
+    assert made.found.passed, made.found.mismatches[:5]
+    assert made.found.comparisons > 10_000
+    carried = "candidates.parquet" not in unpack(page.read_text(encoding="utf-8")).manifest["files"]
+    assert carried == (not made.left_out)
+
+
+def test_a_visible_number_that_the_page_does_not_carry_is_noticed(page: Path, tmp_path: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    shown = unpack(text).numbers["measures"]["AUROC"]["value"]
+    forged = tmp_path / "forged.html"
+    forged.write_text(text.replace(f">{shown:.4f}<", ">0.9999<", 1), encoding="utf-8")
+    assert [one.where for one in verify_page(forged).found.mismatches] == ["the page as it is drawn from what it carries"]
+
+
+def test_a_number_that_does_not_follow_from_the_queries_is_noticed(page: Path, tmp_path: Path) -> None:
+    def better(content: Content) -> Content:
+        numbers = content.numbers
+        numbers["measures"]["AUROC"]["value"] += 0.001
+        return replace(content, summary=dumps_by_line(numbers, LINES))
+
+    found = verify_page(edited(page, better, tmp_path)).found
+    assert "AUROC value" in {one.where for one in found.mismatches} or any("AUROC" in m.where for m in found.mismatches)
+
+
+def test_a_query_that_was_changed_is_noticed(page: Path, tmp_path: Path) -> None:
+    def easier(content: Content) -> Content:
+        probs = content.queries["prob"]
+        at = content.queries["has_evidence"].index("true")
+        return replace(content, queries={**content.queries, "prob": [*probs[:at], "1.0", *probs[at + 1 :]]})
+
+    assert not verify_page(edited(page, easier, tmp_path)).found.passed
+
+
+def test_another_file_is_refused_in_words(tmp_path: Path) -> None:
+    other = tmp_path / "other.html"
+    other.write_text("<p>hello</p>", encoding="utf-8")
+    with pytest.raises(InputError, match="carries no result"):
+        verify_page(other)
