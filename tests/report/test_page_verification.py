@@ -47,7 +47,9 @@ def test_a_visible_number_that_the_page_does_not_carry_is_noticed(page: Path, tm
     shown = unpack(text).numbers["measures"]["AUROC"]["value"]
     forged = tmp_path / "forged.html"
     forged.write_text(text.replace(f">{shown:.4f}<", ">0.9999<", 1), encoding="utf-8")
-    assert [one.where for one in verify_page(forged).found.mismatches] == ["the page as it is drawn from what it carries"]
+    assert [one.where for one in verify_page(forged).found.mismatches] == [
+        "the page as it is drawn from what it carries"
+    ]
 
 
 def test_a_number_that_does_not_follow_from_the_queries_is_noticed(page: Path, tmp_path: Path) -> None:

@@ -68,10 +68,15 @@ def print_summary(evaluation: Evaluation, out: Path | None, *, everything: bool 
     checks = ", ".join(f"{count} {status}" for status, count in statuses.items())
     console.print(f"{len(evaluation):,} numbers; checks: {checks}; not yet verified (evidentia verify OUT)")
     if out is not None:
-        console.print(
-            f"written to {escape(str(out))}: summary.json, per_query.csv, tables, manifest.json", soft_wrap=True
-        )
+        print_place(console, out, "summary.json, per_query.csv, tables, manifest.json")
     console.print("[dim]Research software, not a medical device.[/]")
+
+
+def print_place(console: Console, out: Path, files: str) -> None:
+    """Where the files are, and the page that one would open first."""
+    console.print(f"written to {escape(str(out))}: {files}", soft_wrap=True)
+    if (out / "report.html").is_file():
+        console.print(f"[bold]open[/] {escape(str(out / 'report.html'))}", soft_wrap=True)
 
 
 def _print_losses(console: Console, evaluation: Evaluation) -> None:
@@ -261,7 +266,7 @@ def print_comparison(comparison: Comparison, out: Path | None) -> None:
     for note in comparison.notes:
         console.print(f"[yellow]note[/] {escape(note)}")
     if out is not None:
-        console.print(f"written to {escape(str(out))}: comparison.json, tables, manifest.json", soft_wrap=True)
+        print_place(console, out, "comparison.json, tables, manifest.json")
 
 
 def _delta_table(deltas: Sequence[Delta]) -> Table:

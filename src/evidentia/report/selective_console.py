@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table as Grid
 
 from evidentia.errors import counted
+from evidentia.report.console import print_place
 from evidentia.report.selective_tables import at_coverages, signals_table
 from evidentia.results import Delta, Estimate, Evaluation, SelectiveComparison
 from evidentia.results.selective import REFUSED, UNTESTED
@@ -47,9 +48,7 @@ def print_selective(evaluation: Evaluation, out: Path | None, *, everything: boo
             console.print(f"[bold red]check failed[/] {check.code} {escape(check.title)}: {escape(check.message)}")
     if out is not None:
         items = "items.csv" if evaluation.comparison is None else "items.csv, against_items.csv"
-        console.print(
-            f"written to {escape(str(out))}: summary.json, {items}, tables, figures, manifest.json", soft_wrap=True
-        )
+        print_place(console, out, f"summary.json, {items}, tables, figures, manifest.json")
     console.print("[dim]Research software, not a medical device.[/]")
 
 
