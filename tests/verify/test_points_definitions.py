@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from evidentia.measures import PROFILES as REGISTERED
 from evidentia.measures import resolve
 from evidentia.measures.calibration import calibration_intercept, calibration_slope
+from evidentia.measures.logistic import logit
 from evidentia.verify.catalogue import define
 from evidentia.verify.detection import Cells, count_pairs, from_cells
 from evidentia.verify.evidence import Query
@@ -20,6 +21,7 @@ from evidentia.verify.populations import needs, population
 from evidentia.verify.profiles import PROFILES
 from evidentia.verify.ranking import value_of
 from evidentia.verify.recompute import recompute
+from evidentia.verify.replicate_fits import solve_line
 from evidentia.verify.study import Study
 from evidentia.verify.words import label_of, meaning_of
 
@@ -197,3 +199,25 @@ def test_a_slope_that_hangs_on_a_tiny_overlap() -> None:
     assert number(of_probs((0.0, False), (0.5, True), (0.5000001, False)), "CalibrationSlope") == pytest.approx(
         0.527407110882506, abs=1e-9
     )
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.floats(0.01, 0.99), min_size=2, max_size=20),
+    st.floats(0.1, 0.9),
+    st.floats(-7, -1).map(lambda power: 10.0**power),
+)
+def test_all_solvers_of_the_slope_agree_where_the_classes_hardly_overlap(
+    probs: list[float], cut: float, overlap: float
+) -> None:
+    """Labels by a cut but for one pair beside it: a slope in the hundreds hangs on the last digits of two numbers."""
+    pairs = [(prob, prob > cut + overlap) for prob in probs] + [(cut, True), (cut + overlap, False)]
+    prob, label = np.array([p for p, _ in pairs]), np.array([y for _, y in pairs])
+    value, flaw = calibration_slope(prob, label, np.ones(len(pairs)))
+    study = Study(of_probs(*pairs))
+    found = recompute(study, define("CalibrationSlope"), study.whole)
+    assert (found.flaw is None) == (flaw == 0)
+    assert found.value == pytest.approx(value, abs=1e-9, rel=1e-12)
+    line = solve_line(logit(prob), label)
+    assert (line is None) == (flaw != 0)
+    assert line is None or line[1] == pytest.approx(value, abs=1e-9, rel=1e-12)

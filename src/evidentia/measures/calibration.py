@@ -6,13 +6,13 @@ import numpy as np
 
 from evidentia.measures.core import Args, Outcome, Parameter, Score, Statistic, ratio
 from evidentia.measures.family import Family
+from evidentia.measures.logistic import EPSILON, logit, newton, root, separated
 from evidentia.measures.populations import ALL
 from evidentia.stats.exact import exact_total, in_order
 from evidentia.tables.queries import Bools, Floats, Ints, Queries
 
 family = Family("calibration")
 BINS = Parameter("bins", ("10",), "10", whole_number=True)
-EPSILON = 2.0**-52
 EMPTY = ("no queries",)
 VAN_CALSTER = "Van Calster et al., A calibration hierarchy for risk models, J Clin Epidemiol 74 (2016)"
 
@@ -154,34 +154,6 @@ def net_benefit(sums: Floats, args: Args) -> Outcome:
     return ratio(sums[..., 0] - odds * sums[..., 1], sums[..., 2])
 
 
-def logit(prob: Floats) -> Floats:
-    """Log-odds, with probabilities clipped to [2^-52, 1 - 2^-52] so that 0 and 1 stay finite."""
-    prob = np.clip(prob, EPSILON, 1 - EPSILON)
-    return np.log(prob) - np.log1p(-prob)
-
-
-def _newton(x: Floats, label: Bools, weight: Floats) -> Floats | None:
-    """Weighted logistic regression on x by damped Newton steps; None when the likelihood has no finite maximum.
-
-    The sums are exact and the two equations are solved by hand, so that no library can change a digit.
-    """
-    beta: Floats = np.zeros(2)
-    for _ in range(100):
-        mean = 1 / (1 + np.exp(-np.clip(beta[0] + beta[1] * x, -700, 700)))
-        rest, curve = weight * (label - mean), weight * mean * (1 - mean)
-        g0, g1, h00, h01, h11 = exact_total(np.column_stack([rest, rest * x, curve, curve * x, curve * x * x]))
-        determinant = h00 * h11 - h01 * h01
-        if determinant <= 1e-14 * h00 * h11 or h00 <= 0:
-            return None
-        step = np.array([h11 * g0 - h01 * g1, h00 * g1 - h01 * g0]) / determinant
-        beta = beta + step * min(1.0, 5.0 / max(np.abs(step).max(), 1e-300))
-        if np.abs(step).max() < 1e-12 * max(1.0, np.abs(beta).max()):
-            return beta
-        if np.abs(beta).max() > 1e6:
-            return None
-    return None
-
-
 SEPARATED = (
     "one class only, or no spread of probabilities",
     "the labels are separated perfectly: no finite solution",
@@ -196,14 +168,10 @@ def _fit_slope(prob: Floats, label: Bools, weight: Floats) -> tuple[Floats | Non
     x = logit(prob[held])
     if label[held].all() or not label[held].any() or np.ptp(x) == 0:
         return None, 1
-    if _separated(x, label[held]):
+    if separated(x, label[held]):
         return None, 2
-    middle, spread = float(exact_total((x * weight[held])[:, None])[0] / weight[held].sum()), float(np.std(x))
-    scaled = (x - middle) / spread  # close probabilities would make the equations ill-conditioned
-    found = _newton(scaled, label[held], weight[held])
-    if found is None:
-        return None, 2
-    return np.array([found[0] - found[1] * middle / spread, found[1] / spread]), 0
+    found = newton(x, label[held], weight[held])  # not scaled: the last digit of an x may be the overlap
+    return (None, 2) if found is None else (found, 0)
 
 
 def _slope_score(prob: Floats, label: Bools) -> Score | None:
@@ -287,31 +255,4 @@ def calibration_intercept(prob: Floats, label: Bools, weight: Floats) -> tuple[f
     held = weight > 0
     if label[held].all() or not label[held].any():
         return 0.0, 1
-    return _root(logit(prob[held]), label[held], weight[held]), 0
-
-
-def _root(offset: Floats, label: Bools, weight: Floats) -> float:
-    """The shift at which expected and observed positives agree: Newton steps, kept inside a bracket that always shrinks."""
-    low, high, shift = -80.0, 80.0, 0.0
-    for _ in range(200):
-        above = offset + shift > 0
-        small = 1 / (1 + np.exp(np.minimum(np.abs(offset + shift), 700)))  # the smaller of p and 1 - p keeps its digits
-        whole = weight * (label.astype(float) - above)
-        parts = exact_total(
-            np.column_stack([whole, weight * np.where(above, small, -small), weight * small * (1 - small)])
-        )
-        rest, curve = parts[0] + parts[1], parts[2]
-        low, high = (shift, high) if rest > 0 else (low, shift)
-        step = rest / curve if curve > 0 else np.inf
-        moved = shift + step if low <= shift + step <= high else (low + high) / 2
-        if abs(moved - shift) <= 2.0**-52 * max(1.0, abs(shift)):
-            break
-        shift = float(moved)
-    return shift
-
-
-def _separated(x: Floats, label: Bools) -> bool:
-    """Whether a threshold on x splits the classes, so that the slope would run off to infinity."""
-    rising = x[label].min() >= x[~label].max()
-    falling = x[label].max() <= x[~label].min()
-    return bool(rising or falling)
+    return root(logit(prob[held]), label[held], weight[held]), 0

@@ -128,36 +128,44 @@ def slope(study: Study, definition: Definition, scope: Scope) -> Outcome:
 
 
 def _slope(odds: list[tuple[float, bool]]) -> float:
-    """Maximum likelihood by Newton steps that are halved until the likelihood rises, on centred and scaled log-odds."""
-    middle = math.fsum(odd for odd, _ in odds) / len(odds)
-    spread = math.sqrt(math.fsum((odd - middle) ** 2 for odd, _ in odds) / len(odds))
-    points = [((odd - middle) / spread, label) for odd, label in odds]
-    a = b = 0.0
-    reached = _likelihood(points, a, b)
-    for _ in range(200):
-        step, size = _newton_step(points, a, b), 1.0
-        long = max(map(abs, step)) > 1e-6 * max(1.0, abs(a), abs(b))  # near the top the likelihood is flat
-        while long and _likelihood(points, a + size * step[0], b + size * step[1]) < reached and size > 1e-9:
+    """Maximum likelihood by Newton steps that are halved until the likelihood rises.
+
+    Before every step the points are moved so that their mean by curvature is 0: there the two unknowns can be solved for
+    one by one, also where the classes hardly overlap.
+    """
+    zero = a = b = 0.0
+    for _ in range(500):
+        now = _centre(odds, zero, a, b)
+        a, zero = a + b * (now - zero), now
+        moved = [(x - zero, label) for x, label in odds]
+        step, size = _newton_step(moved, a, b), 1.0
+        reached = _likelihood(moved, a, b)
+        size_of = (abs(step[0]) / max(1.0, abs(a)), abs(step[1]) / max(1.0, abs(b)))
+        long = max(size_of) > 1e-6  # near the top the likelihood is flat
+        while long and size > 1e-9 and _likelihood(moved, a + size * step[0], b + size * step[1]) < reached:
             size /= 2
         a, b = a + size * step[0], b + size * step[1]
-        reached = _likelihood(points, a, b)
-        if max(map(abs, step)) <= 1e-12 * max(1.0, abs(a), abs(b)):
+        if max(size_of) <= 1e-12:
             break
-    return b / spread
+    return b
+
+
+def _centre(points: Sequence[tuple[float, bool]], zero: float, a: float, b: float) -> float:
+    """The mean of the points, each weighing what its curvature is."""
+    curves = [_residual(a + b * (x - zero), label)[1] for x, label in points]
+    return math.fsum(curve * x for curve, (x, _) in zip(curves, points, strict=True)) / math.fsum(curves)
 
 
 def _newton_step(points: Sequence[tuple[float, bool]], a: float, b: float) -> tuple[float, float]:
-    g0, g1, h00, h01, h11 = [], [], [], [], []
+    """A step in level and slope, around the centre of curvature."""
+    g0, g1, h00, h11 = [], [], [], []
     for x, label in points:
         (whole, rest), curve = _residual(a + b * x, label)
         g0 += [whole, rest]
         g1 += [whole * x, rest * x]
         h00.append(curve)
-        h01.append(curve * x)
         h11.append(curve * x * x)
-    s0, s1, c00, c01, c11 = map(math.fsum, (g0, g1, h00, h01, h11))
-    determinant = c00 * c11 - c01 * c01
-    return (c11 * s0 - c01 * s1) / determinant, (c00 * s1 - c01 * s0) / determinant
+    return math.fsum(g0) / math.fsum(h00), math.fsum(g1) / math.fsum(h11)
 
 
 def _likelihood(points: Sequence[tuple[float, bool]], a: float, b: float) -> float:

@@ -78,25 +78,32 @@ def solve_line(x: Floats, label: Bools) -> tuple[float, float] | None:
     with_evidence, without = x[label], x[~label]
     if with_evidence.min() >= without.max() or with_evidence.max() <= without.min():
         return None  # the classes are separated: the slope runs off to infinity
-    middle, spread = float(x.mean()), float(x.std())
-    scaled = (x - middle) / spread
-    a, b = 0.0, 0.0
-    for _ in range(200):
-        da, db = _newton_step(scaled, label, a, b)
-        while _log_likelihood(scaled, label, a + da, b + db) < _log_likelihood(scaled, label, a, b) - 1e-9:
+    zero, a, b = 0.0, 0.0, 0.0
+    for _ in range(500):
+        curve = _curve(a + b * (x - zero))
+        now = float((curve * x).sum() / curve.sum())  # around it level and slope are solved one by one
+        a, zero = a + b * (now - zero), now
+        moved = x - zero
+        da, db = _newton_step(moved, label, a, b)
+        while _log_likelihood(moved, label, a + da, b + db) < _log_likelihood(moved, label, a, b) - 1e-9:
             da, db = da / 2, db / 2
         a, b = a + da, b + db
-        if max(abs(da), abs(db)) <= 1e-15 * max(1.0, abs(a), abs(b)):
+        if abs(da) <= 1e-12 * max(1.0, abs(a)) and abs(db) <= 1e-12 * max(1.0, abs(b)):
             break
-    return a - b * middle / spread, b / spread
+    return a - b * zero, b
+
+
+def _curve(line: Floats) -> Floats:
+    return sigmoid(line) * sigmoid(-line)
 
 
 def _newton_step(x: Floats, label: Bools, a: float, b: float) -> tuple[float, float]:
-    expected = sigmoid(a + b * x)
-    rest, curve = label - expected, expected * (1 - expected)
-    hessian = np.array([[curve.sum(), (curve * x).sum()], [(curve * x).sum(), (curve * x * x).sum()]])
-    da, db = np.linalg.solve(hessian, np.array([rest.sum(), (rest * x).sum()]))
-    return float(da), float(db)
+    line = a + b * x
+    above = line > 0
+    whole, small = label.astype(np.float64) - above, np.where(above, 1.0, -1.0) * sigmoid(-np.abs(line))
+    curve = _curve(line)
+    level, turn = whole.sum() + small.sum(), (whole * x).sum() + (small * x).sum()
+    return float(level / curve.sum()), float(turn / (curve * x * x).sum())
 
 
 def _log_likelihood(x: Floats, label: Bools, a: float, b: float) -> float:

@@ -1,0 +1,100 @@
+"""The two fits behind calibration: a logistic line by its likelihood, and the shift that makes the mean right."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evidentia.stats.exact import exact_total
+from evidentia.tables.queries import Bools, Floats
+
+EPSILON = 2.0**-52
+
+
+def logit(prob: Floats) -> Floats:
+    """Log-odds, with probabilities clipped to [2^-52, 1 - 2^-52] so that 0 and 1 stay finite."""
+    prob = np.clip(prob, EPSILON, 1 - EPSILON)
+    return np.log(prob) - np.log1p(-prob)
+
+
+def newton(x: Floats, label: Bools, weight: Floats) -> Floats | None:
+    """Weighted logistic regression on x by damped Newton steps; None where the numbers cannot hold the maximum.
+
+    The origin follows the mean of x by curvature, where intercept and slope do not disturb each other: nearly separated
+    classes leave a determinant around any other origin that has no digits. The sums are exact, so that no library can
+    change a digit.
+    """
+    origin = level = slope = 0.0
+    for _ in range(500):
+        h0, moment = exact_total(_curvature(level + slope * (x - origin), weight, x))
+        if h0 <= 0:
+            return None
+        level, origin = level + slope * (moment / h0 - origin), moment / h0
+        centred = x - origin
+        g0, g1, h1 = _equations(level + slope * centred, label, weight, centred)
+        if h1 <= 0:
+            return None
+        rise, turn = g0 / h0, g1 / h1
+        size = _climbing(centred, label, weight, (level, slope), (rise, turn))
+        level, slope = level + size * rise, slope + size * turn
+        if abs(rise) < 1e-12 * max(1.0, abs(level)) and abs(turn) < 1e-12 * max(1.0, abs(slope)):
+            return np.array([level - slope * origin, slope])
+    return None
+
+
+def _curvature(line: Floats, weight: Floats, x: Floats) -> Floats:
+    """The curvature of every row, and its moment."""
+    small = 1 / (1 + np.exp(np.minimum(np.abs(line), 700)))
+    curve = weight * small * (1 - small)
+    return np.column_stack([curve, curve * x])
+
+
+def _equations(line: Floats, label: Bools, weight: Floats, x: Floats) -> tuple[float, float, float]:
+    """The gradient in level and slope, and the curvature in slope; whole numbers and small rests are added apart."""
+    above = line > 0
+    small = 1 / (1 + np.exp(np.minimum(np.abs(line), 700)))  # the smaller of p and 1 - p keeps its digits
+    whole, rest = weight * (label.astype(float) - above), weight * np.where(above, small, -small)
+    curve = weight * small * (1 - small) * x * x
+    sums = exact_total(np.column_stack([whole, rest, whole * x, rest * x, curve]))
+    return float(sums[0] + sums[1]), float(sums[2] + sums[3]), float(sums[4])
+
+
+def _climbing(x: Floats, label: Bools, weight: Floats, at: tuple[float, float], step: tuple[float, float]) -> float:
+    """The largest of 1, 1/2, 1/4 ... of a step that does not lead downhill; near the top the likelihood is too flat to ask."""
+    if all(abs(by) <= 1e-6 * max(1.0, abs(now)) for now, by in zip(at, step, strict=True)):
+        return 1.0
+    side, size = np.where(label, -1.0, 1.0), 1.0
+
+    def cost(level: float, slope: float) -> float:
+        return float(exact_total((weight * np.logaddexp(0.0, side * (level + slope * x)))[:, None])[0])
+
+    before = cost(*at)
+    while size > 1e-9 and cost(at[0] + size * step[0], at[1] + size * step[1]) > before:
+        size /= 2
+    return size
+
+
+def root(offset: Floats, label: Bools, weight: Floats) -> float:
+    """The shift at which expected and observed positives agree: Newton steps, kept inside a bracket that always shrinks."""
+    low, high, shift = -80.0, 80.0, 0.0
+    for _ in range(200):
+        above = offset + shift > 0
+        small = 1 / (1 + np.exp(np.minimum(np.abs(offset + shift), 700)))  # the smaller of p and 1 - p keeps its digits
+        whole = weight * (label.astype(float) - above)
+        parts = exact_total(
+            np.column_stack([whole, weight * np.where(above, small, -small), weight * small * (1 - small)])
+        )
+        rest, curve = parts[0] + parts[1], parts[2]
+        low, high = (shift, high) if rest > 0 else (low, shift)
+        step = rest / curve if curve > 0 else np.inf
+        moved = shift + step if low <= shift + step <= high else (low + high) / 2
+        if abs(moved - shift) <= 2.0**-52 * max(1.0, abs(shift)):
+            break
+        shift = float(moved)
+    return shift
+
+
+def separated(x: Floats, label: Bools) -> bool:
+    """Whether a threshold on x splits the classes, so that the slope would run off to infinity."""
+    rising = x[label].min() >= x[~label].max()
+    falling = x[label].max() <= x[~label].min()
+    return bool(rising or falling)
