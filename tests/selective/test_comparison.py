@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -310,3 +311,15 @@ def test_a_better_mode_wins_where_the_comparison_is_fair() -> None:
     assert (found.comparison.baseline, found.comparison.system) == ("zero_shot", "few_shot")
     assert found.comparison["AURC@C=common"].verdict == "win"
     assert found.comparison["Cmax"].verdict == "win"
+
+
+def spelled(items: Items, width: int) -> Items:
+    """The same items under ids of digits, with zeros before them."""
+    return replace(items, cluster_ids=tuple(f"{at:0{width}}" for at in range(1, len(items.cluster_ids) + 1)))
+
+
+@pytest.mark.parametrize("how", ["error", "intersect"])
+def test_people_whose_ids_differ_only_by_leading_zeros_are_not_taken_for_others(how: str) -> None:
+    padded, plain = (spelled(phq8_items(mode), width) for mode, width in (("zero_shot", 3), ("few_shot", 1)))
+    with pytest.raises(InputError, match=r"^20 participants of zero and few differ only by zeros before the number"):
+        compare_items(padded, plain, names=("zero", "few"), resampling=Resampling(20, 1), on_mismatch=how)

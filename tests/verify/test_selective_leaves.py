@@ -18,14 +18,25 @@ from evidentia.synth.phq8 import synthetic_phq8
 from evidentia.verify.run import verify_folder
 
 Place = tuple[str | int, ...]
-FEW = {"seed": 7, "resamples": 20, "coverage": [0.5, 0.95]}
+NAMED = [
+    "Cmax",
+    "MAE",
+    "AURC",
+    "AURC(order=oracle)",
+    "eaurc",
+    "AUGRC",
+    "MAE@coverage=95%",
+    "AURC@C=0.95",
+    "AURC@C=common",
+]
+FEW = {"seed": 7, "resamples": 20, "coverage": [0.95]}
 
 
 def alone(folder: Path) -> None:
     """A table whose cells lack a signal, without a largest score, so that notes and gaps are there."""
     rows = {"cluster_id": [1, 1, 2, 2, 3], "item": list("ababa"), "pred": [2, 3, 0, None, 1], "gt": [2, 1, 1, 2, 1]}
     frame = pl.DataFrame(rows | {"confidence": [5, 4, 4, None, 1], "other": [1, None, 1, None, 1]})
-    selective.evaluate(frame, confidence="all", **FEW).save(folder)
+    selective.evaluate(frame, confidence="all", measures=NAMED, **FEW).save(folder)
 
 
 def compared(folder: Path) -> None:
@@ -33,7 +44,7 @@ def compared(folder: Path) -> None:
     run = synthetic_phq8(seed=5, participants=7, failures=1)
     run["experiments"][0]["results"]["results"].pop()
     modes = [experiment["provenance"]["mode"] for experiment in run["experiments"]]
-    both = {"mode": modes[1], "against_mode": modes[0], "on_mismatch": "intersect"}
+    both = {"mode": modes[1], "against_mode": modes[0], "on_mismatch": "intersect", "confidence": "llm"}
     selective.evaluate(run, **both, **FEW).save(folder)
 
 

@@ -31,6 +31,46 @@ Ties = Annotated[
 By = Annotated[
     list[str] | None, typer.Option("--by", metavar="COLUMN", help="Also report every measure per value of this column.")
 ]
+Seed = Annotated[int, typer.Option("--seed", help="Seed of the resamples; there is no default.")]
+Out = Annotated[Path | None, typer.Option("-o", "--out", metavar="OUT", help="Folder for the result.")]
+Mode = Annotated[str | None, typer.Option("--mode", help="Which experiment of the file.")]
+Against = Annotated[
+    Path | None, typer.Option("--against", metavar="OTHER", help="A second run; differences are RUN minus OTHER.")
+]
+AgainstMode = Annotated[
+    str | None,
+    typer.Option("--against-mode", help="Which experiment of the second run; without --against, of the same file."),
+]
+Confidences = Annotated[
+    list[str] | None,
+    typer.Option("--confidence", metavar="SIGNAL", help="Rank by this signal. Repeatable; 'all' ranks all of them."),
+]
+Coverages = Annotated[
+    list[str] | None, typer.Option("--coverage", metavar="LIST", help="Coverages to match: 0.1,0.2,...")
+]
+Loss = Annotated[
+    str | None, typer.Option("--loss", help="One loss for all measures: abs, abs_norm, zero_one or squared.")
+]
+ItemMax = Annotated[
+    float | None, typer.Option("--item-max", help="Largest possible error of an item of a table, for abs_norm.")
+]
+SelectiveMeasures = Annotated[
+    list[str] | None,
+    typer.Option("--measures", metavar="NAMES", help="Only these, for example AURC,MAE@coverage=0.5."),
+]
+ParticipantResamples = Annotated[
+    int, typer.Option("--resamples", help="Bootstrap resamples of participants; 0 turns intervals off.")
+]
+Level = Annotated[float, typer.Option("--ci", help="Level of the intervals.")]
+IntervalMethod = Annotated[str, typer.Option("--ci-method", help="percentile or bca.")]
+Alpha = Annotated[float, typer.Option("--alpha", help="Largest corrected p that counts as a difference.")]
+OtherParticipants = Annotated[
+    str,
+    typer.Option("--on-mismatch", help="Other participants in one run: 'error', or 'intersect' to compare the shared."),
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace OUT if it is an earlier result.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print only the summary, as JSON.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 ProfileName = Annotated[
     str, typer.Option("--profile", help="Which definitions names stand for: contract, e2e, paper or audit.")
 ]

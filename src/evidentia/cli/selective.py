@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,85 +15,55 @@ from evidentia.cli.progress import progress_bar
 from evidentia.cli.source import interval_method
 from evidentia.errors import InputError
 
+if TYPE_CHECKING:
+    from evidentia.results import Evaluation
+
 
 def selective(
     run: Annotated[
         Path, typer.Argument(help="A PHQ-8 run (JSON), or a table: cluster_id, item, pred, gt, confidence.")
     ],
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the resamples; there is no default.")],
-    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="OUT", help="Folder for the result.")] = None,
-    mode: Annotated[str | None, typer.Option("--mode", help="Which experiment of the file.")] = None,
-    against: Annotated[
-        Path | None, typer.Option("--against", metavar="OTHER", help="A second run; differences are RUN minus OTHER.")
-    ] = None,
-    against_mode: Annotated[
-        str | None,
-        typer.Option("--against-mode", help="Which experiment of the second run; without --against, of the same file."),
-    ] = None,
-    confidence: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--confidence", metavar="SIGNAL", help="Rank by this signal. Repeatable; 'all' ranks all of them."
-        ),
-    ] = None,
-    coverage: Annotated[
-        list[str] | None, typer.Option("--coverage", metavar="LIST", help="Coverages to match: 0.1,0.2,...")
-    ] = None,
-    loss: Annotated[
-        str | None, typer.Option("--loss", help="One loss for all measures: abs, abs_norm, zero_one or squared.")
-    ] = None,
-    item_max: Annotated[
-        float | None, typer.Option("--item-max", help="Largest possible error of an item of a table, for abs_norm.")
-    ] = None,
-    measures: Annotated[
-        list[str] | None,
-        typer.Option("--measures", metavar="NAMES", help="Only these, for example AURC,MAE@coverage=0.5."),
-    ] = None,
+    seed: options.Seed,
+    out: options.Out = None,
+    mode: options.Mode = None,
+    against: options.Against = None,
+    against_mode: options.AgainstMode = None,
+    confidence: options.Confidences = None,
+    coverage: options.Coverages = None,
+    loss: options.Loss = None,
+    item_max: options.ItemMax = None,
+    measures: options.SelectiveMeasures = None,
     mapping: options.Mapped = None,
     delimiter: options.Delimiter = ",",
-    resamples: Annotated[
-        int, typer.Option("--resamples", help="Bootstrap resamples of participants; 0 turns intervals off.")
-    ] = 10_000,
-    ci: Annotated[float, typer.Option("--ci", help="Level of the intervals.")] = 0.95,
-    ci_method: Annotated[str, typer.Option("--ci-method", help="percentile or bca.")] = "percentile",
-    alpha: Annotated[float, typer.Option("--alpha", help="Largest corrected p that counts as a difference.")] = 0.05,
-    on_mismatch: Annotated[
-        str,
-        typer.Option(
-            "--on-mismatch", help="Other participants in one run: 'error', or 'intersect' to compare the shared."
-        ),
-    ] = "error",
-    force: Annotated[bool, typer.Option("--force", help="Replace OUT if it is an earlier result.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print only the summary, as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    resamples: options.ParticipantResamples = 10_000,
+    ci: options.Level = 0.95,
+    ci_method: options.IntervalMethod = "percentile",
+    alpha: options.Alpha = 0.05,
+    on_mismatch: options.OtherParticipants = "error",
+    force: options.Force = False,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Evaluate a predictor that may abstain: risk-coverage areas, matched coverage, and paired differences."""
     from evidentia import selective as library
-    from evidentia.report.selective_console import print_selective
     from evidentia.tables import read_items
     from evidentia.workflow import may_write
 
     if out is not None:
         may_write(out, force=force)
-    columns = options.mapping_of(mapping)
-    lists = {"confidence": confidence, "coverage": coverage, "measures": measures}
-    listed = {name: options.listed(values) or None for name, values in lists.items()}
-    for name, values in lists.items():
-        if values and not listed[name]:
-            raise InputError(f"--{name} names nothing. Leave it out for the usual ones.")
+    lists = _lists(confidence=confidence, coverage=coverage, measures=measures)
+    columns = options.mapping_of(mapping) or None
 
     def read(path: Path, chosen: str | None) -> object:
-        return read_items(path, mode=chosen, item_max=item_max, mapping=columns or None, delimiter=delimiter)
+        return read_items(path, mode=chosen, item_max=item_max, mapping=columns, delimiter=delimiter)
 
     other = against or (run if against_mode is not None else None)
     with progress_bar("resampling", quiet=quiet or as_json) as progress:
         evaluation = library.evaluate(
             read(run, mode),
             against=None if other is None else read(other, against_mode),
-            confidence=listed["confidence"],
-            coverage=listed["coverage"],
+            **lists,
             loss=loss,
-            measures=listed["measures"],
             resamples=resamples,
             seed=seed,
             ci=ci,
@@ -105,9 +75,25 @@ def selective(
         )
     if out is not None:
         evaluation.save(out, force=force)
+    _say(evaluation, out, as_json=as_json, quiet=quiet, everything=bool(measures))
+
+
+def _lists(**given: list[str] | None) -> dict[str, Any]:
+    """The options that are lists, None where they were left out; one that names nothing is a mistake."""
+    listed = {name: options.listed(values) or None for name, values in given.items()}
+    for name, values in given.items():
+        if values and not listed[name]:
+            raise InputError(f"--{name} names nothing. Leave it out for the usual ones.")
+    return listed
+
+
+def _say(evaluation: Evaluation, out: Path | None, *, as_json: bool, quiet: bool, everything: bool) -> None:
+    """Print the result as it was asked for; a check that failed fails the command."""
+    from evidentia.report.selective_console import print_selective
+
     if as_json:
         sys.stdout.write(evaluation.to_json())
     elif not quiet:
-        print_selective(evaluation, out, everything=bool(measures))
+        print_selective(evaluation, out, everything=everything)
     if not evaluation.passed:
         raise typer.Exit(1)

@@ -27,6 +27,7 @@ from evidentia.stats.resampling import ResamplingPlan
 from evidentia.stats.testing import bootstrap_p
 from evidentia.stats.threads import in_threads
 from evidentia.tables.items import Items
+from evidentia.tables.order import without_zeros
 from evidentia.tables.queries import Floats
 
 FAMILIES = ("measures", "coverage", "truncated")
@@ -81,6 +82,7 @@ def aligned(runs: Sides, names: tuple[str, str], on_mismatch: OnMismatch) -> tup
     """Both runs over the same participants; those that only one has are an error, or left out if that was asked for."""
     first, second = runs
     notes = []
+    _same_spelling(runs, names)
     for one, other, name in ((first, second, names[0]), (second, first, names[1])):
         there = set(other.cluster_ids)
         extra = [cluster for cluster in one.cluster_ids if cluster not in there]
@@ -97,6 +99,18 @@ def aligned(runs: Sides, names: tuple[str, str], on_mismatch: OnMismatch) -> tup
         raise InputError("The two runs have no participant in common.")
     _same_truth(sides, names)
     return sides, tuple(notes)
+
+
+def _same_spelling(runs: Sides, names: tuple[str, str]) -> None:
+    """Nobody may be 007 in one run and 7 in the other: they would be taken for two people, and both left out."""
+    first, second = (set(run.cluster_ids) for run in runs)
+    plain = {without_zeros(name) for name in first - second}
+    alike = sum(without_zeros(name) in plain for name in second - first)
+    if alike:
+        raise InputError(
+            f"{counted(alike, unit_of(runs[0]))} of {names[0]} and {names[1]} differ only by zeros before the number of the id, as "
+            "007 and 7 do. Write the ids alike in both."
+        )
 
 
 def _same_truth(sides: Sides, names: tuple[str, str]) -> None:

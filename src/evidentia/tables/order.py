@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,640}")  # the fewest digits that Python may be told to stop at
+_PADDED = re.compile(r"^([^0-9.]*)0+(?=[0-9]+$)")
 _DIGITS = re.compile(r"([0-9]+)")
 
 
@@ -19,6 +20,15 @@ def by_number(ids: Iterable[str]) -> tuple[str, ...]:
     if all(_INTEGER.fullmatch(text) for text in listed):
         return tuple(sorted(listed, key=lambda text: (int(text), text)))
     return tuple(sorted(listed))
+
+
+def without_zeros(text: str) -> str:
+    """An id without zeros before its number, to tell ids that only a spreadsheet or a script has made different.
+
+    >>> without_zeros("007"), without_zeros("P07"), without_zeros("0"), without_zeros("1.05")
+    ('7', 'P7', '0', '1.05')
+    """
+    return _PADDED.sub(r"\1", text)
 
 
 def natural(ids: Iterable[str]) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from evidentia.errors import shown
 from evidentia.tables.document import Faults, Kind
 from evidentia.tables.items import EVIDENCE_COUNTS, LONGEST_SIGNAL, RESERVED, TOTAL_EVIDENCE, names_a_signal
+from evidentia.tables.order import without_zeros
 
 PHQ8_ITEMS = ("NoInterest", "Depressed", "Sleep", "Tired", "Appetite", "Failure", "Concentrating", "Moving")
 HIGHEST_SCORE = 3
@@ -24,6 +25,12 @@ _ID = Kind(
 )
 _TWICE = Kind(
     "DUPLICATE_PARTICIPANT", "result", "repeating a participant", "Keep one result; 300 and '300' are the same."
+)
+_ZEROS = Kind(
+    "LEADING_ZEROS",
+    "result",
+    "whose participant_id differs from another only by zeros before its number",
+    "Write the ids alike if they are one person, and differently if they are two.",
 )
 _SUCCESS = Kind("SUCCESS", "result", "whose success is not true or false", "Write true or false for every participant.")
 _NO_OBJECT = {
@@ -89,21 +96,30 @@ class Participant:
 
 def read_participants(results: Sequence[object], faults: Faults) -> list[Participant]:
     """Every result that can be told from the others; the list is to be used only if there are no faults."""
-    read = [
-        participant
+    numbered = {
+        number: participant
         for number, result in enumerate(results, 1)
         if (participant := _participant(result, f"result {number}", faults)) is not None
-    ]
-    seen: set[str] = set()
-    for participant in read:
-        if participant.id in seen:
-            faults.add(_TWICE, f"participant {shown(participant.id)}")
-        seen.add(participant.id)
+    }
+    read = list(numbered.values())
+    _tell_apart(numbered, faults)
     with_signals = [participant for participant in read if participant.signals is not None]
     for participant in read if with_signals else ():
         if participant.success and participant.signals is None:
             faults.add(_SIGNALS_MISSING, f"participant {shown(participant.id)}")
     return read
+
+
+def _tell_apart(numbered: Mapping[int, Participant], faults: Faults) -> None:
+    """Nobody may be there twice, also not as 007 and as 7."""
+    seen: set[str] = set()
+    written: dict[str, str] = {}
+    for number, participant in numbered.items():
+        if participant.id in seen:
+            faults.add(_TWICE, f"participant {shown(participant.id)}")
+        elif written.setdefault(without_zeros(participant.id), participant.id) != participant.id:
+            faults.add(_ZEROS, f"result {number}")
+        seen.add(participant.id)
 
 
 def _participant(result: object, place: str, faults: Faults) -> Participant | None:
