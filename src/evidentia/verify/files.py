@@ -10,7 +10,7 @@ from evidentia.results.derived import is_derived
 from evidentia.verify.folder import ResultFolder
 from evidentia.verify.tally import Tally
 
-ABOUT = frozenset({"manifest.json", "verification.json"})  # one lists the others, one is written by the verification
+ABOUT = frozenset({"manifest.json", "verification.json", "report.key"})  # one lists the others, two are written later
 DATA = ("candidates.parquet", "tune.parquet")  # not every run has them
 
 

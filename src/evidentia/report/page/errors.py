@@ -21,7 +21,7 @@ SCORE_DIGITS = 4
 def errors_of(run: Run, aliases: Aliases, candidates: Path | None = None) -> dict[str, Any]:
     """The queries with a missed sentence, a false alert or another K than the best one; rows count from 0.
 
-    Scores come from the file of ``candidates``, first for misses and false alerts; ``beyond`` counts queries without them.
+    Scores come from the file of ``candidates``, first for misses and false alerts; ``without_scores`` counts queries without them.
     """
     found: dict[int, dict[str, Any]] = {}
     _missed(run, aliases, found)
@@ -31,7 +31,7 @@ def errors_of(run: Run, aliases: Aliases, candidates: Path | None = None) -> dic
     first = sorted(rows, key=lambda row: row["kinds"] == ["wrong K"])[:MOST_SCORES]
     if candidates is not None:
         _scores(run, first, candidates)
-    return {"rows": rows, "beyond": len(rows) - len(first)}
+    return {"rows": rows, "without_scores": len(rows) - len(first)}
 
 
 def _row(found: dict[int, dict[str, Any]], query: int) -> dict[str, Any]:

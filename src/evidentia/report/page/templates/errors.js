@@ -21,7 +21,7 @@
   const best = (row) => row.best_k ?? (data.queries.selected_sent_uids && hasEvidence(row) && passed(row) ? uids(row, "selected_sent_uids").length : null);
   const hasEvidence = (row) => /^(1|1\.0|true)$/i.test(cell(row, "has_evidence").trim());
   const off = (row) => row.best_k === undefined ? 0 : Math.abs(uids(row, "selected_sent_uids").length - row.best_k);
-  const marks = (row) => row.kinds.map((one) => element("span", { class: "errors-kind", data: { kind: one } }, WORDS[one] ?? one));
+  const marks = (row) => row.kinds.map((one) => element("span", { class: "errors-kind", data: { kind: one } }, WORDS[one] ?? one)).flatMap((one) => [one, " "]);
   const stages = (row) => [...new Set(Object.values(row.lost ?? {}))];
 
   // ---- order and filters
@@ -55,9 +55,9 @@
     const lost = Object.keys(row.lost ?? {}).length, where = stages(row).join(", ");
     const why = [...(lost ? [`${count(lost)} of ${count(uids(row, "gold_sent_uids").length)} lost: ${where}`] : []), ...(row.best_k === undefined ? [] : [`K ${count(uids(row, "selected_sent_uids").length)}, best ${count(row.best_k)}`])];
     return element("div", { role: "option", class: "errors-row", tabindex: "-1", "aria-selected": "false", id: `errors-row-${row.q}`, data: { errorRow: row.q, kinds: row.kinds.join("|") } },
-      element("span", { class: "errors-who" }, element("bdi", {}, cell(row, "criterion_id") || "query"), element("bdi", {}, cell(row, "post_id"))),
-      element("span", { class: "errors-prob", data: { value: JSON.stringify(score(row)) } }, shown(score(row))),
-      element("span", { class: "errors-why" }, ...marks(row), element("span", { class: "quiet" }, why.join("; "))));
+      element("span", { class: "errors-who" }, element("bdi", {}, cell(row, "criterion_id") || "query"), " ", element("bdi", {}, cell(row, "post_id"))), " ",
+      element("span", { class: "errors-prob", data: { value: JSON.stringify(score(row)) } }, shown(score(row))), " ",
+      element("span", { class: "errors-why" }, ...marks(row), " ", element("span", { class: "quiet" }, why.join("; "))));
   };
   const turn = (to) => {
     const pages = Math.max(Math.ceil(left.length / PER_PAGE), 1);
@@ -126,7 +126,7 @@
     const attributes = { data: { sentence: uid, rank: rank ?? "", gold: gold.has(uid) ? 1 : 0, selected: selected.has(uid) ? 1 : 0, ...(lost ? { lost } : {}) } };
     const tick = (yes, name) => element("td", {}, ...(yes ? [element("span", { class: "errors-tick", "aria-hidden": "true" }, name === "gold" ? "★" : "✓"), element("span", { class: "sr" }, name)] : []));
     return element("tr", attributes, element("td", { class: "r" }, rank === null ? "–" : count(rank)), element("th", { scope: "row" }, element("bdi", {}, uid)),
-      ...(data.withTexts ? [element("td", { class: "errors-text" }, of && Object.hasOwn(of, uid) ? element("bdi", {}, of[uid]) : element("span", { class: "quiet" }, "no text"))] : []),
+      ...(data.withTexts ? [element("td", { class: "errors-text" }, of && Object.hasOwn(of, uid) ? element("bdi", of[uid].length > 300 ? { tabindex: "0" } : {}, of[uid]) : element("span", { class: "quiet" }, "no text"))] : []),
       ...(row.scores ? [element("td", { class: "r" }, value === null ? "–" : Math.abs(value) < 1000 ? value.toFixed(4) : shown(value))] : []),
       tick(gold.has(uid), "gold"), tick(selected.has(uid), "selected"), element("td", {}, ...(lost ? [element("span", { class: "errors-kind", title: MEANING[lost] ?? "", data: { kind: "missed" } }, lost)] : [])));
   };
