@@ -28,6 +28,7 @@ from evidentia.evaluation.files import write_folder, write_selective
 from evidentia.evaluation.intervals import Method, Resampling
 from evidentia.evaluation.replicates import Progress, part_of
 from evidentia.evaluation.selective_compare import compare_items
+from evidentia.evaluation.selective_curves import against_curves
 from evidentia.evaluation.selective_result import evaluate_items
 from evidentia.measures.profiles import SELECTIVE
 from evidentia.measures.registry import canonical
@@ -97,7 +98,9 @@ def evaluate(
     if other is not None:
         called = names or _names(other, run)
         how: Any = {"on_mismatch": on_mismatch, "alpha": alpha, "resampling": resampling, "progress": late}
-        result = replace(result, comparison=compare_items(other, run, names=called, **asked, **how))
+        compared = compare_items(other, run, names=called, **asked, **how)
+        theirs = against_curves(run, other, result.dataset["signals"], resampling)
+        result = replace(result, comparison=compared, curves=(*result.curves, *theirs))
         options["names"] = list(called)
     runs = {"items": run} | ({} if other is None else {"against_items": other})
     return replace(result, writer=_writer(runs, command, options, report))

@@ -221,6 +221,8 @@ EDITS: dict[str, Callable[[Path], None]] = {
     "a population": in_measure(LLM, "population", "predicted items"),
     "what was left out": in_measure("MAE", "left_out", {}),
     "a band": edit_cell("figures/risk_coverage_band_1_llm.csv", 3, "risk_low", "0.123"),
+    "a point of the other run": edit_cell("figures/against_risk_coverage_2_total_evidence.csv", 3, "risk", "0.123"),
+    "a band of the other run": edit_cell("figures/against_risk_coverage_band_1_llm.csv", 3, "joint_risk_high", "9.0"),
 }
 
 
@@ -230,3 +232,23 @@ def test_an_edit_is_noticed(compared: Path, tmp_path: Path, edit: Callable[[Path
     shutil.copytree(compared, copy)
     edit(copy)
     assert verified(copy).mismatches
+
+
+def test_the_curves_of_the_other_run_rest_on_the_shared_participants(tmp_path: Path) -> None:
+    both = table(1).with_columns(third=pl.col("gt"))
+    left, right = both, both.with_columns(confidence=pl.lit(3) - pl.col("confidence"))
+    left = left.filter(pl.col("cluster_id") != "c2")
+    right = right.filter(pl.col("cluster_id") != "c5").with_columns(
+        other=pl.when(pl.col("item") == "i0").then(None).otherwise(pl.col("other"))
+    )
+    options = {"seed": 3, "resamples": 20, "item_max": 5.0, "confidence": "all", "on_mismatch": "intersect"}
+    selective.evaluate(left, against=right, names=("right", "left"), **options).save(tmp_path / "out")
+    tally = verified(tmp_path / "out")
+    assert tally.comparisons > 100
+    assert tally.mismatches == []
+    theirs = sorted(path.name for path in (tmp_path / "out" / "figures").glob("against_risk_coverage_[0-9]*"))
+    assert theirs == ["against_risk_coverage_1_confidence.csv", "against_risk_coverage_3_third.csv"]
+    shared = right.filter(pl.col("cluster_id") != "c2", pl.col("pred").is_not_null())
+    drawn = pl.read_csv(tmp_path / "out" / "figures" / theirs[0])
+    assert len(drawn) == len(shared)
+    assert drawn["risk"][-1] == pytest.approx((shared["pred"] - shared["gt"]).abs().mean())

@@ -1,13 +1,14 @@
-"""Risk-coverage curves as data: every step, and bands on a grid of coverages from the run's own resampling plan."""
+"""Risk-coverage curves as data: every step, and bands on a grid of coverages from a run's resampling plan."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from evidentia.evaluation.intervals import Resampling
+from evidentia.evaluation.selective import Readings
 from evidentia.results import Curve
 from evidentia.stats.coverage import counts_to_reach
 from evidentia.stats.intervals import percentile_limits
@@ -18,24 +19,48 @@ from evidentia.tables.items import Items
 from evidentia.tables.queries import Floats
 
 GRID = tuple(f"{step / 50:g}" for step in range(1, 51))
+AGAINST = "against_"  # how the files of the other run's curves begin
 Column = tuple[float | None, ...]
 
 
+def stems(signals: Sequence[str]) -> dict[str, str]:
+    """What the files of each confidence are called: its place, and what of its name a file name can hold.
+
+    >>> stems(["llm", "a/b"])
+    {'llm': '1_llm', 'a/b': '2_a_b'}
+    """
+    return {signal: f"{place}_{re.sub(r'[^A-Za-z0-9]+', '_', signal)[:40]}" for place, signal in enumerate(signals, 1)}
+
+
 def risk_coverage_curves(
-    items: Items, signals: Sequence[str], resampling: Resampling, plan: ResamplingPlan
+    items: Items, names: Mapping[str, str], resampling: Resampling, plan: ResamplingPlan, prefix: str = ""
 ) -> tuple[Curve, ...]:
-    """For every confidence the steps of the curve, and where there are resamples its bands."""
+    """For every confidence, under the name of its files, the steps of the curve, and where there are resamples its bands."""
     rows = np.flatnonzero(items.predicted)
     made: list[Curve] = []
-    for place, signal in enumerate(signals, 1):
+    for signal, stem in names.items():
         loss = np.abs(items.pred[rows] - items.gt[rows])
         order = ranking(items.confidence(signal)[rows], items.cluster[rows], loss)
-        stem = f"{place}_{re.sub(r'[^A-Za-z0-9]+', '_', signal)[:40]}"
-        made.append(_steps(items, order, f"risk_coverage_{stem}", f"Risk and coverage by {signal}"))
+        title = f"Risk and coverage by {signal}"
+        made.append(_steps(items, order, f"{prefix}risk_coverage_{stem}", title))
         if plan.resamples and len(rows):
             bands = _bands(items, order, resampling.level, plan)
-            made.append(Curve(f"risk_coverage_band_{stem}", f"Risk and coverage by {signal}, with bands", bands))
+            made.append(Curve(f"{prefix}risk_coverage_band_{stem}", f"{title}, with bands", bands))
     return tuple(made)
+
+
+def against_curves(run: Items, other: Items, signals: Sequence[str], resampling: Resampling) -> tuple[Curve, ...]:
+    """The curves of the run that ``run`` is compared with, over the participants that both have and on their draws.
+
+    A confidence that predicted items of the other run lack is not compared, and has no curve.
+    """
+    shared = other.restricted_to(run.cluster_ids)
+    names = {signal: stem for signal, stem in stems(signals).items() if _has(shared, signal)}
+    return risk_coverage_curves(shared, names, resampling, Readings(shared, ()).plan(resampling), AGAINST)
+
+
+def _has(items: Items, signal: str) -> bool:
+    return signal in items.signals and not np.isnan(items.signals[signal][items.predicted]).any()
 
 
 def _steps(items: Items, order: Ranking, name: str, title: str) -> Curve:

@@ -19,7 +19,7 @@ from evidentia.evaluation.intervals import (
 from evidentia.evaluation.narrate import reason_of
 from evidentia.evaluation.replicates import Progress
 from evidentia.evaluation.selective import Readings, Task, Want, kernel_of, outcome_of, task_for
-from evidentia.evaluation.selective_curves import risk_coverage_curves
+from evidentia.evaluation.selective_curves import risk_coverage_curves, stems
 from evidentia.measures.core import Outcome, Selective
 from evidentia.measures.names import group_suffix
 from evidentia.measures.profiles import SELECTIVE
@@ -59,7 +59,7 @@ def evaluate_items(
         not_computed=task.gaps,
         notes=(*items.notes, *task.notes),
         dataset=dataset_of(items, task.signals),
-        curves=risk_coverage_curves(items, task.signals, resampling, plan),
+        curves=risk_coverage_curves(items, stems(task.signals), resampling, plan),
         resolve=partial(canonical, profile=SELECTIVE),
     )
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from evidentia.verify.draws import Floats
 from evidentia.verify.folder import ResultFolder
+from evidentia.verify.selective_against import check_against_figures
 from evidentia.verify.selective_agree import agree
 from evidentia.verify.selective_comparison import check_comparison
 from evidentia.verify.selective_draws import Plan, Want, clusters_of, draws, leave_one_out_values, replicate_values
@@ -33,9 +34,11 @@ def check_selective(folder: ResultFolder, tally: Tally, progress: Progress | Non
     values, without = _replicated(settings, tally, progress)
     expected = Expected(settings, values, without)
     _check_summary(folder.summary, expected.summary(), tally)
-    if "comparison" in folder.summary and "against_items" in _roles(folder):
-        check_comparison(folder, settings, read_items(folder, "against_items.csv"), tally, progress)
     made = [*check_selective_tables(folder, tally), *check_selective_figures(folder, settings, expected.lines, tally)]
+    if "comparison" in folder.summary and "against_items" in _roles(folder):
+        other = read_items(folder, "against_items.csv")
+        check_comparison(folder, settings, other, tally, progress)
+        made += check_against_figures(folder, settings, other, tally, progress)
     _check_listing(folder, made, tally)
     if settings.resamples:
         check_selective_bands(folder, settings, expected.lines, values, tally)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -135,23 +136,34 @@ def _float(cell: str | None) -> float | str | None:
         return cell
 
 
-def check_selective_figures(folder: ResultFolder, settings: Settings, lines: Lines, tally: Tally) -> list[str]:
+def check_selective_figures(
+    folder: ResultFolder, settings: Settings, lines: Lines, tally: Tally, only: Only | None = None
+) -> list[str]:
     """Every step of every risk-coverage curve; returns the files that there must be."""
-    made = []
-    for signal, stem in _stems(settings):
+    made, prefix = [], "" if only is None else only.prefix
+    for signal, stem in _stems(settings, only):
         steps = lines.of(STEPS, signal)
-        name = f"figures/risk_coverage_{stem}.csv"
+        name = f"figures/{prefix}risk_coverage_{stem}.csv"
         made.append(name)
         _check_steps(folder.rows(name), name, steps, settings.item_max, tally)
         if settings.resamples and steps.losses:
-            made.append(f"figures/risk_coverage_band_{stem}.csv")
+            made.append(f"figures/{prefix}risk_coverage_band_{stem}.csv")
     return made
 
 
-def _stems(settings: Settings) -> list[tuple[str, str]]:
+@dataclass(frozen=True)
+class Only:
+    """The curves of the other run: how their files begin, and the confidences that it has too."""
+
+    prefix: str
+    signals: Collection[str]
+
+
+def _stems(settings: Settings, only: Only | None) -> list[tuple[str, str]]:
     return [
         (signal, f"{place}_{re.sub(r'[^A-Za-z0-9]+', '_', signal)[:40]}")
         for place, signal in enumerate(settings.signals, 1)
+        if only is None or signal in only.signals
     ]
 
 
@@ -166,12 +178,18 @@ def band_wants(signals: Sequence[str]) -> dict[Want, Measure]:
 
 
 def check_selective_bands(
-    folder: ResultFolder, settings: Settings, lines: Lines, values: Mapping[Want, Floats], tally: Tally
+    folder: ResultFolder,
+    settings: Settings,
+    lines: Lines,
+    values: Mapping[Want, Floats],
+    tally: Tally,
+    only: Only | None = None,
 ) -> None:
     """The limits of risk and joint risk at every coverage of the grid."""
+    prefix = "" if only is None else only.prefix
     level, wants = float(settings.options["ci"]), band_wants(settings.signals)
-    for signal, stem in _stems(settings):
-        name, steps = f"figures/risk_coverage_band_{stem}.csv", lines.of(STEPS, signal)
+    for signal, stem in _stems(settings, only):
+        name, steps = f"figures/{prefix}risk_coverage_band_{stem}.csv", lines.of(STEPS, signal)
         rows = folder.rows(name) if steps.losses else []
         grid = [*BAND_GRID] if steps.losses else []
         tally.exact(f"{name} grid", [row["coverage"] for row in rows], grid)
