@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from evidentia.evaluation.files import (
 from evidentia.report.page.content import Content, Kind
 from evidentia.report.page.errors import errors_of
 from evidentia.report.page.mentions import Mentions, group_names, hidden_manifest, hidden_summary, posts_named
+from evidentia.report.page.participants import with_items
 from evidentia.report.page.pseudonyms import Aliases, in_order, key_of, pseudonyms, sentence_aliases
 from evidentia.report.page.texts import texts_of
 from evidentia.report.tables import Table, Value
@@ -69,7 +71,7 @@ def read_content(folder: Path, *, show_ids: bool = False, texts: Mapping[str, st
     if kind is None:
         raise InputError(f"{folder.name} is not a result folder of Evidentia.")
     run = _run(folder, manifest, show_ids=show_ids) if kind == "evaluation" else NOTHING
-    return Content(
+    content = Content(
         kind=kind,
         name=_name(manifest, folder),
         summary=_summary(folder, kind, run),
@@ -83,6 +85,7 @@ def read_content(folder: Path, *, show_ids: bool = False, texts: Mapping[str, st
         texts=texts_of(run.frame, run.errors, run.aliases, texts) if texts is not None else {},
         ids="shown" if show_ids else "hashed",
     )
+    return with_items(content, folder) if kind == "selective" else content
 
 
 @dataclass(frozen=True, eq=False)
@@ -244,6 +247,7 @@ def _cell(text: str) -> Value:
     if text == "":
         return None
     try:
-        return int(text) if re.fullmatch(r"-?\d+", text) else float(text)
+        value = int(text) if re.fullmatch(r"-?[0-9]+", text) else float(text)
     except ValueError:
         return text
+    return value if math.isfinite(value) else text

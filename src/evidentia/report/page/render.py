@@ -15,11 +15,12 @@ from evidentia.report.page.evaluation_page import evaluation_page
 from evidentia.report.page.figure import Figure
 from evidentia.report.page.javascript import vega_bundle
 from evidentia.report.page.pack import MARK, pack
+from evidentia.report.page.selective_page import selective_page
 from evidentia.report.page.show import limits, shown
 from evidentia.report.page.theme import config
 from evidentia.report.page.words import per_thousand
 
-PAGES = {"evaluation": evaluation_page}
+PAGES = {"evaluation": evaluation_page, "selective": selective_page}
 
 
 def render(content: Content) -> str:
