@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 from evidentia.measures.names import parse_name
 from evidentia.report.page.figure import Figure, Spec, table_of, tooltip, x
 from evidentia.report.page.selective_view import System, View
-from evidentia.report.page.theme import BLUE, GREY, ORANGE, PURPLE, SKY, VERMILLION
+from evidentia.report.page.theme import BLUE, GREY, ORANGE, PURPLE
 from evidentia.report.tables import Table, Value
 
 MOST_POINTS = 500
-MOST_ITEMS = 24  # rows of the picture of items; with more kinds of items they are drawn as one
-OUTCOMES = {
-    "exact": BLUE,
-    "off by up to one point": SKY,
-    "further off": VERMILLION,
-    "answered": BLUE,
-    "abstained": "#c3ccd6",
-}
 SIDES = (BLUE, ORANGE)
 SHARE = {"format": ".3~%", "grid": False, "tickCount": 6}
 Rows = list[tuple[Value, ...]]
-
-
-def item_figures(view: View) -> tuple[Figure, ...]:
-    """One picture for each system of what becomes of its items."""
-    return tuple(_items(view, system) for system in view.systems if system.items in view.content.items)
 
 
 def curve_figures(view: View) -> tuple[Figure, ...]:
@@ -41,56 +27,6 @@ def signal_figures(view: View) -> tuple[Figure, ...]:
     """Which confidence is worth most, and what ties do to the areas."""
     made = (_ranking(view), _ties(view, "AURC"), _ties(view, "AUGRC"), _overlay(view))
     return tuple(figure for figure in made if figure is not None)
-
-
-def _items(view: View, system: System) -> Figure:
-    columns = view.content.items[system.items]
-    kinds = dict.fromkeys(columns["item"])
-    together = not view.people or len(kinds) > MOST_ITEMS
-    told = [_outcome(view, pred, gt) for pred, gt in zip(columns["pred"], columns["gt"], strict=True)]
-    counts = Counter(("all items" if together else item, one) for item, one in zip(columns["item"], told, strict=True))
-    order = list(OUTCOMES)
-    rows: Rows = [(item, outcome, n) for (item, outcome), n in counts.items()]
-    rows.sort(key=lambda row: (0 if together else list(kinds).index(str(row[0])), order.index(str(row[1]))))
-    present = [one for one in order if any(row[1] == one for row in rows)]
-    table = table_of(f"{system.prefix}items", "Items", ("item", "outcome", "items"), rows)
-    spec = {
-        "width": "container",
-        "height": {"step": 46 if together else 25},
-        "transform": [{"calculate": f"indexof({present!r}, datum.outcome)", "as": "place"}],
-        "mark": {"type": "bar", "height": {"band": 0.74}},
-        "encoding": {
-            "y": {
-                "field": "item",
-                "type": "nominal",
-                "sort": None,
-                "title": None,
-                "axis": {"ticks": False, "domain": False, "labelPadding": 8, "labelLimit": 150},
-            },
-            "x": x("items", "Items", stack="zero", axis={"tickMinStep": 1, "grid": False}),
-            "order": {"field": "place"},
-            "color": {
-                "field": "outcome",
-                "type": "nominal",
-                "scale": {"domain": present, "range": [OUTCOMES[one] for one in present]},
-                "legend": {"symbolType": "square", "columns": 2},
-            },
-            "tooltip": tooltip(("item:n", "item"), ("outcome:n", "outcome"), ("items:c", "items")),
-        },
-    }
-    words = "Grey is what the system leaves open. Colours are its errors against the recorded score, not how severe anything is."
-    if not view.people:
-        words = "Grey is what the system leaves open."
-    return Figure(f"{system.prefix}items", f"Answered and left open: {system.label}", words, table, spec)
-
-
-def _outcome(view: View, pred: str, gt: str) -> str:
-    if not pred:
-        return "abstained"
-    if not view.people:
-        return "answered"
-    error = abs(float(pred) - float(gt))
-    return "exact" if error == 0 else "off by up to one point" if error <= 1 else "further off"
 
 
 def _curve(view: View, signal: str, column: str) -> Figure | None:
@@ -223,7 +159,7 @@ def _ranking(view: View) -> Figure | None:
     spec = {
         "width": "container",
         "height": {"step": 34},
-        "encoding": {"y": _row("confidence")},
+        "encoding": {"y": row_axis("confidence")},
         "layer": [
             {
                 "mark": {"type": "rule", "color": BLUE, "strokeWidth": 3, "opacity": 0.45},
@@ -245,7 +181,8 @@ def _ties(view: View, base: str) -> Figure | None:
     for name, entry in view.measures.items():
         ties = entry["details"].get("tie_sensitivity")
         parsed = parse_name(name)
-        if ties is None or parsed.base != base or (view.loss is None and parsed.params):
+        unusual = view.loss is None and parsed.params
+        if ties is None or entry["degenerate"] or parsed.base != base or unusual:
             continue
         label = view.labels[entry["details"]["confidence"]]
         rows.append((label, ties["best"], ties["expected"], ties["worst"], entry["value"], ties["tied_items"]))
@@ -264,7 +201,7 @@ def _ties(view: View, base: str) -> Figure | None:
     spec = {
         "width": "container",
         "height": {"step": 34},
-        "encoding": {"y": _row("confidence"), "tooltip": hover},
+        "encoding": {"y": row_axis("confidence"), "tooltip": hover},
         "layer": [
             {
                 "mark": {"type": "bar", "color": PURPLE, "opacity": 0.35, "height": 12, "cornerRadius": 6},
@@ -300,7 +237,8 @@ def _reach(view: View) -> list[Spec]:
     ]
 
 
-def _row(name: str) -> Spec:
+def row_axis(name: str) -> Spec:
+    """Rows with their names to the left, in the order of the data."""
     return {
         "field": name,
         "type": "nominal",

@@ -18,7 +18,8 @@ from evidentia.report.page.selective_deltas import (
     matched_figures,
     verdict_of,
 )
-from evidentia.report.page.selective_figures import curve_figures, item_figures, signal_figures
+from evidentia.report.page.selective_figures import curve_figures, signal_figures
+from evidentia.report.page.selective_items import item_figures
 from evidentia.report.page.selective_view import View
 
 HALF = 0.5  # the coverage of the first screen, where the system reaches it
