@@ -15,7 +15,7 @@ OUTCOMES = {
     "off by up to one point": SKY,
     "further off": VERMILLION,
     "answered": BLUE,
-    "abstained": "#c3ccd6",
+    "abstained": "#a3afbb",
 }
 
 
