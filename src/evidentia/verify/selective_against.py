@@ -28,10 +28,10 @@ def check_against_figures(
     compared = [signal for signal in settings.signals if _has(shared, signal)]
     tally.exact("comparison has curves of the other run", bool(compared), True)
     only, lines = Only(PREFIX, compared), Lines(shared, settings.item_max)
-    made = check_selective_figures(folder, settings, lines, tally, only)
+    made = check_selective_figures(folder, settings, lines, tally, only=only)
     if settings.resamples:
         plan = Plan(band_wants(compared), settings.item_max, settings.seed, settings.resamples)
-        check_selective_bands(folder, settings, lines, replicate_values(shared, plan, progress), tally, only)
+        check_selective_bands(folder, settings, lines, replicate_values(shared, plan, progress), tally, only=only)
     return made
 
 

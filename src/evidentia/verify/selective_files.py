@@ -137,7 +137,7 @@ def _float(cell: str | None) -> float | str | None:
 
 
 def check_selective_figures(
-    folder: ResultFolder, settings: Settings, lines: Lines, tally: Tally, only: Only | None = None
+    folder: ResultFolder, settings: Settings, lines: Lines, tally: Tally, *, only: Only | None = None
 ) -> list[str]:
     """Every step of every risk-coverage curve; returns the files that there must be."""
     made, prefix = [], "" if only is None else only.prefix
@@ -183,6 +183,7 @@ def check_selective_bands(
     lines: Lines,
     values: Mapping[Want, Floats],
     tally: Tally,
+    *,
     only: Only | None = None,
 ) -> None:
     """The limits of risk and joint risk at every coverage of the grid."""
