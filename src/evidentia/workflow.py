@@ -17,7 +17,7 @@ from evidentia.evaluation.load import LoadedResult, load_result
 from evidentia.evaluation.replicates import Progress
 from evidentia.protocol import Tuning, apply_tuning, read_tuning, to_document
 from evidentia.report import wants_report, write_curves, write_delta_tables, write_report, write_tables
-from evidentia.results import Comparison, Evaluation
+from evidentia.results import Comparison, Design, Evaluation
 from evidentia.tables import Run, read_run
 
 __all__ = ["compare", "evaluate", "may_write"]
@@ -104,6 +104,7 @@ def compare(
     ci: float = 0.95,
     alpha: float = 0.05,
     on_mismatch: OnMismatch = "error",
+    successive: bool = False,
     out: str | Path | None = None,
     force: bool = False,
     command: str | None = None,
@@ -112,6 +113,7 @@ def compare(
 ) -> Comparison:
     """Paired deltas of each result (a folder, or a run) against the first one, on the same queries and resamples.
 
+    With ``successive`` each is compared with the one before it instead, as the steps of an ablation are.
     Without ``measures`` those are compared that all the folders were made with; a run in memory has no say in it.
     With ``out`` the comparison is written into a folder, as JSON, CSV and LaTeX.
     """
@@ -122,9 +124,12 @@ def compare(
     if out is not None:
         _may_compare_into(Path(out), results, force=force)
     resampling = Resampling(resamples, seed, ci)
-    comparison = compare_systems(systems, choice, resampling, alpha=alpha, on_mismatch=on_mismatch, progress=progress)
+    design: Design = "successive" if successive else "against first"
+    comparison = compare_systems(
+        systems, choice, resampling, alpha=alpha, on_mismatch=on_mismatch, design=design, progress=progress
+    )
     if out is not None:
-        options = {"on_mismatch": on_mismatch, "alpha": alpha}
+        options = {"on_mismatch": on_mismatch, "alpha": alpha, "design": design}
         runs = {system.name: system.run for system in systems}
 
         def fill(temporary: Path) -> None:

@@ -50,7 +50,7 @@ def test_every_file_is_there_and_in_the_manifest(written: Path) -> None:
     expected = {name: hashlib.sha256(data).hexdigest() for name, data in files.items() if name != "manifest.json"}
     assert manifest["files"] == expected
     assert (manifest["profile"], manifest["seed"], manifest["resamples"]) == ("contract", 7, 200)
-    assert manifest["options"] == {"on_mismatch": "error", "alpha": 0.05}
+    assert manifest["options"] == {"on_mismatch": "error", "alpha": 0.05, "design": "against first"}
     assert manifest["command"].startswith("evidentia compare good bad")
     assert str(written.parent) not in files["manifest.json"].decode()
 

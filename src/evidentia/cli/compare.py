@@ -37,6 +37,10 @@ def compare(
             "--on-mismatch", help="Other queries in one result: 'error', or 'intersect' to compare what is shared."
         ),
     ] = "error",
+    successive: Annotated[
+        bool,
+        typer.Option("--successive", help="Compare each result with the one before it, as the steps of an ablation."),
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace OUT if it is an earlier result.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print only the comparison, as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
@@ -57,6 +61,7 @@ def compare(
             ci=ci,
             alpha=alpha,
             on_mismatch=policy(on_mismatch),
+            successive=successive,
             out=out,
             force=force,
             command=command_line(sys.argv[1:]),

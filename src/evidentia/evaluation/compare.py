@@ -21,7 +21,7 @@ from evidentia.measures import Definition, Profile, resolve
 from evidentia.measures.core import Macro
 from evidentia.measures.names import group_suffix
 from evidentia.measures.profiles import PER_CRITERION
-from evidentia.results import Comparison, Delta
+from evidentia.results import Comparison, Delta, Design, pairs
 from evidentia.stats.intervals import Limits, percentile_limits
 from evidentia.stats.testing import bootstrap_p, holm
 from evidentia.tables import Run
@@ -46,28 +46,34 @@ def compare_systems(
     *,
     alpha: float = 0.05,
     on_mismatch: OnMismatch = "error",
+    design: Design = "against first",
     progress: Progress | None = None,
 ) -> Comparison:
-    """Paired deltas of every system against the first, over the queries that all of them have."""
+    """Paired deltas of every system against the first, or against the one before it, over the queries that all of them have.
+
+    One resampling plan serves all pairs: it follows from the seed and the posts, which all systems share.
+    """
     _refuse_what_cannot_be(systems, resampling, alpha)
     aligned, notes = align(systems, on_mismatch)
     definitions, missing = _shared(choice, aligned)
-    first, *others = (_side(system, definitions) for system in aligned)
+    sides = [_side(system, definitions) for system in aligned]
+    compared = pairs(sides, design)
     deltas: list[Delta] = []
-    for i, other in enumerate(others):
-        pair = _Pair(choice.profile, first, other, resampling, alpha)
-        deltas += pair.deltas(definitions, part_of(progress, i, len(others)))
+    for i, (baseline, system) in enumerate(compared):
+        pair = _Pair(choice.profile, baseline, system, resampling, alpha)
+        deltas += pair.deltas(definitions, part_of(progress, i, len(compared)))
     return Comparison(
         profile=choice.profile.name,
         systems=tuple(system.name for system in systems),
         seed=resampling.seed,
         resamples=resampling.resamples,
         alpha=alpha,
-        queries=len(first.queries),
-        posts=len(first.queries.post_ids),
+        queries=len(sides[0].queries),
+        posts=len(sides[0].queries.post_ids),
         deltas=tuple(deltas),
         notes=(*notes, *choice.notes, *missing, *bounds(deltas, resampling.resamples, alpha)),
         interval={"level": resampling.level, "method": "percentile", "stratified_by_fold": resampling.stratify},
+        design=design,
     )
 
 
@@ -190,7 +196,7 @@ class _Paired:
 
 @dataclass(frozen=True)
 class _Pair:
-    """One system against the baseline."""
+    """One system against its baseline."""
 
     profile: Profile
     baseline: _Side

@@ -16,7 +16,7 @@ from evidentia.evaluation.power import PowerReport
 from evidentia.measures.core import Measure
 from evidentia.measures.registry import pattern
 from evidentia.report.reference import needs_of
-from evidentia.results import Comparison, Delta, Estimate, Evaluation
+from evidentia.results import Comparison, Delta, Estimate, Evaluation, pairs
 
 ROOMY = 100  # columns from which on a screen also shows what a number speaks of
 MOST = 40  # rows of named measures and their groups on a screen
@@ -245,17 +245,17 @@ def _bound(bound: float | None, sign: str) -> str:
 
 
 def print_comparison(comparison: Comparison, out: Path | None) -> None:
-    """The headline deltas of every system against the first, and how many measures were won and lost."""
+    """The headline deltas of every system against its baseline, and how many measures were won and lost."""
     console = Console(highlight=False)
     console.print(
         f"[bold]{comparison.queries:,}[/] queries from {comparison.posts:,} posts; profile [bold]{comparison.profile}[/]; "
         f"{comparison.resamples:,} resamples, seed {comparison.seed}"
     )
-    for system in comparison.systems[1:]:
+    for baseline, system in pairs(comparison.systems, comparison.design):
         mine = [delta for delta in comparison.deltas if delta.system == system]
         base = [delta for delta in mine if delta.family == "measures"]
         shown_ones = [delta for delta in base if delta.name in HEADLINE] or base[:MOST]
-        console.print(f"\n[bold]{escape(system)}[/] against {escape(comparison.systems[0])}")
+        console.print(f"\n[bold]{escape(system)}[/] against {escape(baseline)}")
         console.print(_delta_table(shown_ones))
         _print_delta_notes(console, shown_ones, mine)
         for family, words in (("measures", "measures"), ("criteria", "per-criterion figures")):

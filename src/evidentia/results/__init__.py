@@ -1,7 +1,7 @@
 """Frozen results and their strict-JSON form."""
 
 from evidentia.results.attribution import Attribution, KRange, KRegret, Losses
-from evidentia.results.comparison import Comparison, Delta
+from evidentia.results.comparison import Comparison, Delta, Design, pairs
 from evidentia.results.curve import Curve
 from evidentia.results.estimate import Distribution, Estimate, Finding, NotComputed, OtherDefinition
 from evidentia.results.evaluation import Evaluation
@@ -13,6 +13,7 @@ __all__ = [
     "Comparison",
     "Curve",
     "Delta",
+    "Design",
     "Distribution",
     "Estimate",
     "Evaluation",
@@ -26,4 +27,5 @@ __all__ = [
     "dumps",
     "dumps_by_line",
     "loads",
+    "pairs",
 ]

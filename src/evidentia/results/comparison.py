@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from evidentia.results.notebook import notebook_table
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 COMPARISON_SCHEMA = "evidentia.comparison/1"
 Verdict = Literal["win", "loss", "differs", "tie", "undefined"]
+Design = Literal["against first", "successive"]
+Named = TypeVar("Named")
 
 
 @dataclass(frozen=True)
@@ -55,9 +57,20 @@ class Delta:
         return asdict(self) | values | lists
 
 
+def pairs(systems: Sequence[Named], design: Design) -> tuple[tuple[Named, Named], ...]:
+    """What is compared with what: (baseline, system), in the order of the systems.
+
+    >>> pairs("abc", "against first"), pairs("abc", "successive")
+    ((('a', 'b'), ('a', 'c')), (('a', 'b'), ('b', 'c')))
+    """
+    first, *others = systems
+    baselines = systems[:-1] if design == "successive" else [first] * len(others)
+    return tuple(zip(baselines, others, strict=True))
+
+
 @dataclass(frozen=True)
 class Comparison:
-    """Every delta of every system against the first one, on one resampling plan."""
+    """Every delta of every system against the first one, or against the one before it, on one resampling plan."""
 
     profile: str
     systems: tuple[str, ...]
@@ -69,6 +82,7 @@ class Comparison:
     deltas: tuple[Delta, ...]
     notes: tuple[str, ...] = ()
     interval: Mapping[str, Any] = field(default_factory=dict)
+    design: Design = "against first"
 
     def __getitem__(self, name: str) -> Delta:
         found = [delta for delta in self.deltas if delta.name == name]
@@ -87,7 +101,8 @@ class Comparison:
         told = [d for d in self.deltas if d.family == "measures"]
         rows = [(d.name, d.system, d.delta, *(d.ci or (None, None)), d.p_holm, d.verdict) for d in told]
         columns = ("measure", "system", "difference", "from", "to", "corrected p", "verdict")
-        return notebook_table(f"Differences against {self.systems[0]}", columns, rows)
+        against = "the one before" if self.design == "successive" else self.systems[0]
+        return notebook_table(f"Differences against {against}", columns, rows)
 
     def to_frame(self) -> pl.DataFrame:
         """One row per delta, as a polars frame."""
