@@ -73,7 +73,7 @@ def read_content(folder: Path, *, show_ids: bool = False, texts: Mapping[str, st
     run = _run(folder, manifest, show_ids=show_ids) if kind == "evaluation" else NOTHING
     content = Content(
         kind=kind,
-        name=_name(manifest, folder),
+        name=_name(manifest, kind),
         summary=_summary(folder, kind, run),
         manifest=_told(manifest, run),
         verification=_verification(folder),
@@ -219,7 +219,10 @@ def _verification(folder: Path) -> dict[str, Any] | None:
         return None
 
 
-def _name(manifest: Mapping[str, Any], folder: Path) -> str:
+def _name(manifest: Mapping[str, Any], kind: Kind) -> str:
+    if kind == "comparison":
+        first, *others = dict.fromkeys(str(one["role"]) for one in manifest["inputs"])
+        return f"{', '.join(others)} against {first}"
     names = [str(one["name"]) for one in manifest.get("inputs", ()) if one.get("name") not in {None, "<dataframe>"}]
     return names[0] if names else "a run in memory"
 

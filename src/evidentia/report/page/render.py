@@ -10,17 +10,18 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from evidentia.report.page.comparison_page import comparison_page
 from evidentia.report.page.content import Content
 from evidentia.report.page.evaluation_page import evaluation_page
 from evidentia.report.page.figure import Figure
 from evidentia.report.page.javascript import vega_bundle
 from evidentia.report.page.pack import MARK, pack
 from evidentia.report.page.selective_page import selective_page
-from evidentia.report.page.show import limits, shown
+from evidentia.report.page.show import chance, limits, shown, signed
 from evidentia.report.page.theme import config
 from evidentia.report.page.words import per_thousand
 
-PAGES = {"evaluation": evaluation_page, "selective": selective_page}
+PAGES = {"evaluation": evaluation_page, "selective": selective_page, "comparison": comparison_page}
 
 
 def render(content: Content) -> str:
@@ -50,7 +51,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"shown": shown, "limits": limits, "per_thousand": per_thousand}
+    made.filters |= {"shown": shown, "limits": limits, "per_thousand": per_thousand, "signed": signed, "chance": chance}
     made.globals["attributes"] = attributes
     return made
 

@@ -38,3 +38,26 @@ def limits(ci: list[float] | tuple[float, float] | None) -> str:
     '0.9100 to 0.9300'
     """
     return NONE if ci is None else f"{shown(float(ci[0]))} to {shown(float(ci[1]))}"
+
+
+def signed(value: float | None) -> str:
+    """A difference: with its sign, unless it is shown as none.
+
+    >>> signed(0.031), signed(-12.5), signed(-0.00001), signed(1.0)
+    ('+0.0310', '-12.50', '0.0000', '+1.0000')
+    """
+    if value is None:
+        return NONE
+    words = shown(float(value))
+    if not words.strip("-0.,"):
+        return words.lstrip("-")
+    return words if value < 0 else f"+{words}"
+
+
+def chance(p: float | None) -> str:
+    """A p value; it is never none, however many digits are shown.
+
+    >>> chance(0.04439), chance(0.00002), chance(1.0)
+    ('0.0444', '<0.0001', '1.0000')
+    """
+    return NONE if p is None else "<0.0001" if p < 0.0001 else shown(float(p))

@@ -85,8 +85,18 @@ const Evidentia = (() => {
   const config = () => JSON.parse(byId("evidentia-theme").textContent.replaceAll('"INK"', JSON.stringify(colour("--ink"))).replaceAll('"FAINT"', JSON.stringify(colour("--line"))));
   let library = null; // a third of the size when packed; nothing on the first screen but its picture waits for it
   const vegaReady = () => library ??= inflate("evidentia-vega").then((text) => { document.head.append(element("script", {}, text)); });
-  const embed = async (target, spec) => (await vegaReady(), vegaEmbed)(target, { ...spec, config: config(), ...(printing ? { width: spec.width === "container" ? 620 : spec.width } : {}) },
+  const embed = async (target, spec) => (await vegaReady(), vegaEmbed)(target, { ...fitted(spec), config: config(), ...(printing ? { width: spec.width === "container" ? 620 : spec.width } : {}) },
     { actions: false, renderer: "svg", tooltip: { theme: root.dataset.mode === "dark" ? "dark" : "light" } });
+  // ---- on a phone panels stand below each other and shrink to its width
+  const SMALL = 640;
+  const fitted = (spec) => {
+    if (innerWidth >= SMALL || printing) return spec;
+    const { hconcat, columns, facet, width, ...rest } = spec;
+    const inner = spec.spec ? { spec: fitted(spec.spec) } : {};
+    const facets = facet ? { facet: facet.column ? { row: facet.column } : facet, ...(facet.column ? {} : { columns: 1 }) } : {};
+    const size = width === undefined ? {} : { width: typeof width === "number" ? Math.min(width, innerWidth - 165) : width };
+    return { ...rest, ...inner, ...facets, ...size, ...(hconcat ? { vconcat: hconcat.map(fitted) } : {}), ...(spec.vconcat ? { vconcat: spec.vconcat.map(fitted) } : {}) };
+  };
   let printing = false;
   const visible = (node) => node.offsetParent !== null;
   const near = (node) => { const box = node.getBoundingClientRect(); return box.top < innerHeight + 400 && box.bottom > -400; };
@@ -206,7 +216,9 @@ const Evidentia = (() => {
     const cells = (row) => [...row.cells].map((cell) => {
       const value = cell.dataset.value ?? null;
       const spans = all("[data-value]", cell);
-      if (value !== null && value !== "None") return value;
+      const given = (one) => one !== null && one !== "None" && one !== "null";
+      if (given(value)) return value;
+      if (value !== null || spans.some((span) => !given(span.dataset.value))) return "";
       return spans.length ? spans.map((span) => span.dataset.value).join(" ± ") : cell.textContent.trim().replaceAll(/\s+/g, " ");
     });
     return [head, ...body.map(cells)].map((row) => row.map((cell) => csvCell(String(cell))).join(",")).join("\n") + "\n";

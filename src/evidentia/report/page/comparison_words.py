@@ -1,0 +1,89 @@
+"""What differences say, in words that need no glossary. A difference that was not shown is never called an equality."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+VERDICTS = {
+    "win": "better",
+    "loss": "worse",
+    "differs": "differs",
+    "tie": "no difference shown",
+    "undefined": "undefined",
+}
+
+
+@dataclass(frozen=True)
+class Saying:
+    """A measure in words: what a better and a worse system does, and what the measure is about."""
+
+    better: str
+    worse: str
+    about: str
+
+
+# in the order in which they are put on the first screen
+SAYINGS = {
+    "AUROC": Saying("tells evidence from none better", "tells evidence from none worse", "telling evidence from none"),
+    "nDCG@10": Saying("ranks better", "ranks worse", "ranking"),
+    "EvidenceRecall": Saying("returns more of the evidence", "returns less of the evidence", "evidence returned"),
+    "ScreeningSensitivity": Saying(
+        "skips fewer queries that have evidence", "skips more queries that have evidence", "evidence skipped"
+    ),
+    "AlertPrecision": Saying(
+        "is right in more of its alerts", "is right in fewer of its alerts", "alerts that are right"
+    ),
+    "ECE": Saying(
+        "states probabilities closer to what is observed",
+        "states probabilities further from what is observed",
+        "how far stated probabilities are from what is observed",
+    ),
+    "AUPRC": Saying(
+        "finds queries with evidence more precisely",
+        "finds queries with evidence less precisely",
+        "precision over queries",
+    ),
+    "Recall@10": Saying(
+        "has more of the evidence among the first ten",
+        "has less of the evidence among the first ten",
+        "evidence among the first ten",
+    ),
+    "MAP@10": Saying("ranks more precisely", "ranks less precisely", "precision of the ranking"),
+    "MRR": Saying("shows evidence earlier", "shows evidence later", "how early evidence comes"),
+    "MRR@10": Saying("shows evidence earlier", "shows evidence later", "how early evidence comes"),
+    "F1(t=gate)": Saying("decides better at its gate", "decides worse at its gate", "decisions at the gate"),
+}
+MOST = 6  # sentences on the first screen
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One difference of the first screen: who does what, and the numbers that say so."""
+
+    delta: Mapping[str, Any]
+    who: str | None
+    does: str
+
+
+def sentences(deltas: Sequence[Mapping[str, Any]], alpha: float) -> list[Sentence]:
+    """The first differences of those that matter most; without any, the first ones."""
+    by_name = {delta["name"]: delta for delta in deltas if delta["family"] == "measures"}
+    names = [name for name in SAYINGS if name in by_name] or list(by_name)
+    return [_sentence(by_name[name], alpha) for name in names[:MOST]]
+
+
+def _sentence(delta: Mapping[str, Any], alpha: float) -> Sentence:
+    name, system = delta["name"], delta["system"]
+    said = SAYINGS.get(name, Saying(f"is better in {name}", f"is worse in {name}", name))
+    if delta["verdict"] == "win":
+        return Sentence(delta, system, said.better)
+    if delta["verdict"] == "loss":
+        return Sentence(delta, system, said.worse)
+    if delta["verdict"] == "differs":
+        return Sentence(delta, system, f"differs in {said.about}")
+    if delta["verdict"] == "tie":
+        alone = delta["p"] is not None and delta["p"] <= alpha  # would count, had nothing else been measured
+        return Sentence(delta, None, f"No difference shown{' after correction' if alone else ''} in {said.about}")
+    return Sentence(delta, None, f"Not to be compared in {said.about}")
