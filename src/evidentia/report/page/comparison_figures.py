@@ -9,6 +9,7 @@ from evidentia.report.page.comparison_marks import (
     HOVER,
     VERDICT,
     Delta,
+    Numbers,
     Row,
     compared,
     cut,
@@ -21,7 +22,6 @@ from evidentia.report.page.comparison_marks import (
     row_of,
 )
 from evidentia.report.page.comparison_words import VERDICTS
-from evidentia.report.page.content import Content
 from evidentia.report.page.evaluation_page import FAMILIES
 from evidentia.report.page.figure import Figure, Spec, drawn_as, table_of, tooltip, x
 from evidentia.report.page.theme import GREY
@@ -31,20 +31,19 @@ STEPS = ("AUROC", "nDCG@10", "EvidenceRecall", "ScreeningSensitivity", "AlertPre
 START = "start"
 
 
-def comparison_figures(content: Content) -> tuple[Figure, ...]:
+def comparison_figures(numbers: Numbers) -> tuple[Figure, ...]:
     """Every figure that the comparison can fill, in reading order."""
-    made = (steps(content), *forests(content), other_units(content), *dumbbells(content), verdicts(content))
+    made = (steps(numbers), *forests(numbers), other_units(numbers), *dumbbells(numbers), verdicts(numbers))
     return tuple(figure for figure in made if figure is not None)
 
 
-def forests(content: Content) -> list[Figure]:
+def forests(numbers: Numbers) -> list[Figure]:
     """Differences with intervals around a line at zero: a figure for each pair, all on the same axis."""
-    numbers = content.numbers
     drawn = {
         (place, name): [
             row_of(d) for d in headline(deltas) if d["delta"] is not None and in_unit(d, numbers["profile"])
         ]
-        for place, name, deltas in compared(content)
+        for place, name, deltas in compared(numbers)
     }
     ends = [float(e) for rows in drawn.values() for row in rows for e in row[5:8] if isinstance(e, int | float)]
     scale = {"domain": [min([0.0, *ends]), max([0.0, *ends])], "nice": True}
@@ -60,10 +59,10 @@ def forests(content: Content) -> list[Figure]:
     return made
 
 
-def other_units(content: Content) -> Figure | None:
+def other_units(numbers: Numbers) -> Figure | None:
     """Measures in units of their own, each on its own axis."""
-    profile = content.numbers["profile"]
-    deltas = [d for _, _, mine in compared(content) for d in headline(mine)]
+    profile = numbers["profile"]
+    deltas = [d for _, _, mine in compared(numbers) for d in headline(mine)]
     rows = [row_of(d) for d in deltas if d["delta"] is not None and not in_unit(d, profile)]
     if not rows:
         return None
@@ -98,10 +97,10 @@ def _around_zero(rows: Sequence[Row], down: str, scale: Spec) -> Spec:
     }
 
 
-def dumbbells(content: Content) -> list[Figure]:
+def dumbbells(numbers: Numbers) -> list[Figure]:
     """Baseline and system joined by a line, criterion by criterion."""
     made = []
-    for place, name, deltas in compared(content):
+    for place, name, deltas in compared(numbers):
         found = {panel: _criteria(panel, deltas) for panel in DUMBBELLS}
         panels = [panel for panel, rows in found.items() if rows][:3]
         rows = [row for panel in panels for row in found[panel]]
@@ -149,9 +148,9 @@ def _dumbbell(panel: str, rows: Sequence[Row], panels: int) -> Spec:
     }
 
 
-def verdicts(content: Content) -> Figure | None:
+def verdicts(numbers: Numbers) -> Figure | None:
     """How often a system was better, worse or neither, by what the measures are about."""
-    rows = [row for _, name, deltas in compared(content) for row in _counted(content, name, deltas)]
+    rows = [row for _, name, deltas in compared(numbers) for row in _counted(numbers, name, deltas)]
     if not rows:
         return None
     order = list(dict.fromkeys(row[1] for row in rows))
@@ -174,10 +173,10 @@ def verdicts(content: Content) -> Figure | None:
     return Figure("verdicts", "Wins and losses", words, table, spec, wide=several)
 
 
-def _counted(content: Content, name: str, deltas: Sequence[Delta]) -> list[Row]:
+def _counted(numbers: Numbers, name: str, deltas: Sequence[Delta]) -> list[Row]:
     counts: dict[tuple[str, str], int] = {}
     for delta in deltas:
-        found = definition_of(delta["name"], content.numbers["profile"])
+        found = definition_of(delta["name"], numbers["profile"])
         family = FAMILIES.get(found.measure.family, found.measure.family) if found else "Other measures"
         about = "Per criterion" if delta["family"] == "criteria" else family
         counts[about, delta["verdict"]] = counts.get((about, delta["verdict"]), 0) + 1
@@ -185,9 +184,9 @@ def _counted(content: Content, name: str, deltas: Sequence[Delta]) -> list[Row]:
     return [(name, about, VERDICTS[v], count, places.index(v)) for (about, v), count in counts.items()]
 
 
-def steps(content: Content) -> Figure | None:
+def steps(numbers: Numbers) -> Figure | None:
     """The way of the headline measures through the configurations, with the interval of every step."""
-    rows = _step_rows(content) if content.numbers.get("design") == "successive" else []
+    rows = _step_rows(numbers) if numbers.get("design") == "successive" else []
     if not rows:
         return None
     spec = {
@@ -205,11 +204,11 @@ def steps(content: Content) -> Figure | None:
     return Figure("steps", "Step by step", words, table, spec, wide=True)
 
 
-def _step_rows(content: Content) -> list[Row]:
+def _step_rows(numbers: Numbers) -> list[Row]:
     """A row for every configuration and measure; the first configuration has a value and no difference."""
-    names = [f"{place}. {cut(name)}" for place, name in enumerate(content.numbers["systems"])]
+    names = [f"{place}. {cut(name)}" for place, name in enumerate(numbers["systems"])]
     rows: list[Row] = []
-    for place, _, deltas in compared(content):
+    for place, _, deltas in compared(numbers):
         by_name = {d["name"]: d for d in headline(deltas)}
         chosen = [by_name[name] for name in STEPS if name in by_name] or list(by_name.values())[: len(STEPS)]
         for d in chosen if place == 1 else ():

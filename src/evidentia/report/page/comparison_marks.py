@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -12,7 +13,6 @@ from evidentia.measures.profiles import PROFILES
 from evidentia.measures.registry import Definition
 from evidentia.report.console import HEADLINE
 from evidentia.report.page.comparison_words import VERDICTS
-from evidentia.report.page.content import Content
 from evidentia.report.page.figure import Spec, tooltip
 from evidentia.report.page.theme import GREEN, GREY, PURPLE, VERMILLION
 from evidentia.report.tables import Value
@@ -20,6 +20,7 @@ from evidentia.results import pairs
 
 Row = tuple[Value, ...]
 Delta = Mapping[str, Any]
+Numbers = Mapping[str, Any]
 LOOKS = {  # colour and shape, so that a verdict can be told without colours
     "win": (GREEN, "triangle-up"),
     "loss": (VERMILLION, "triangle-down"),
@@ -29,6 +30,7 @@ LOOKS = {  # colour and shape, so that a verdict can be told without colours
 }
 FEW = 20  # measures in a figure where none of the usual ones is compared
 LONGEST = 60  # letters of a name in a title
+TURNING = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 COLUMNS = (
     *("measure", "baseline", "system", "baseline value", "system value"),
     *("delta", "low", "high", "p_holm", "verdict", "n"),
@@ -41,9 +43,8 @@ HOVER = tooltip(
 )
 
 
-def compared(content: Content) -> list[tuple[int, str, list[Delta]]]:
+def compared(numbers: Numbers) -> list[tuple[int, str, list[Delta]]]:
     """Every pair: its place, its name for a title, and its deltas."""
-    numbers = content.numbers
     found = enumerate(pairs(numbers["systems"], numbers.get("design", "against first")), 1)
     return [
         (place, f"{cut(s)} against {cut(b)}", [d for d in numbers["deltas"] if (d["baseline"], d["system"]) == (b, s)])
@@ -52,12 +53,13 @@ def compared(content: Content) -> list[tuple[int, str, list[Delta]]]:
 
 
 def cut(name: str) -> str:
-    """A name that fits into a title.
+    """A name that fits into a title, without letters that would turn the rest of the title around.
 
-    >>> len(cut("x" * 1000))
-    60
+    >>> len(cut("x" * 1000)), cut("a\u202eb")
+    (60, 'ab')
     """
-    return name if len(name) <= LONGEST else f"{name[: LONGEST - 3]}..."
+    plain = TURNING.sub("", name)
+    return plain if len(plain) <= LONGEST else f"{plain[: LONGEST - 3]}..."
 
 
 @cache

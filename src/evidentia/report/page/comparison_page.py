@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evidentia.report.page.comparison_figures import comparison_figures
-from evidentia.report.page.comparison_words import VERDICTS, Sentence, sentences
+from evidentia.report.page.comparison_words import VERDICTS, Sentence, sentences, with_short_names
 from evidentia.report.page.content import Content
 from evidentia.report.page.figure import Figure
 from evidentia.results import pairs
@@ -47,8 +47,8 @@ class Versus:
 
 def comparison_page(content: Content) -> dict[str, Any]:
     """Everything that the template asks for."""
-    numbers = content.numbers
-    figures = comparison_figures(content)
+    numbers = with_short_names(content.numbers)
+    figures = comparison_figures(numbers)
     compared = _compared(numbers, {figure.name: figure for figure in figures})
     return {
         "title": f"Evidentia: {_title(compared, numbers)}",

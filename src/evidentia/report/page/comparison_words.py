@@ -56,6 +56,7 @@ SAYINGS = {
     "F1(t=gate)": Saying("decides better at its gate", "decides worse at its gate", "decisions at the gate"),
 }
 MOST = 6  # sentences on the first screen
+LONGEST = 120  # letters of a system's name; it stands beside every number
 
 
 @dataclass(frozen=True)
@@ -87,3 +88,30 @@ def _sentence(delta: Mapping[str, Any], alpha: float) -> Sentence:
         alone = delta["p"] is not None and delta["p"] <= alpha  # would count, had nothing else been measured
         return Sentence(delta, None, f"No difference shown{' after correction' if alone else ''} in {said.about}")
     return Sentence(delta, None, f"Not to be compared in {said.about}")
+
+
+def with_short_names(numbers: Mapping[str, Any]) -> dict[str, Any]:
+    """A comparison in which the names of systems fit a page; those that are cut are numbered, so that they stay apart."""
+    short = {name: _short(name, place) for place, name in enumerate(numbers["systems"], 1)}
+    if all(name == one for name, one in short.items()):
+        return dict(numbers)
+
+    def words(said: str) -> str:
+        whose = next((name for name in short if said.startswith(f"{name}: ")), "")
+        return short[whose] + said[len(whose) :] if whose else said
+
+    deltas = [
+        {
+            **d,
+            "baseline": short[d["baseline"]],
+            "system": short[d["system"]],
+            "warnings": [words(w) for w in d["warnings"]],
+        }
+        for d in numbers["deltas"]
+    ]
+    notes = [words(note) for note in numbers["notes"]]
+    return {**numbers, "systems": list(short.values()), "deltas": deltas, "notes": notes}
+
+
+def _short(name: str, place: int) -> str:
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - 10]}... ({place})"
