@@ -41,7 +41,8 @@ def compare(
         bool,
         typer.Option("--successive", help="Compare each result with the one before it, as the steps of an ablation."),
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace OUT if it is an earlier result.")] = False,
+    no_report: options.NoReport = False,
+    force: options.Force = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print only the comparison, as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
     out: Annotated[Path | None, typer.Option("-o", "--out", metavar="OUT", help="Folder for the comparison.")] = None,
@@ -65,6 +66,7 @@ def compare(
             out=out,
             force=force,
             command=command_line(sys.argv[1:]),
+            report=False if no_report else None,
             progress=progress,
         )
     if as_json:

@@ -49,9 +49,7 @@ def evaluate(
     ci: Annotated[float, typer.Option("--ci", help="Level of the intervals.")] = 0.95,
     ci_method: Annotated[str, typer.Option("--ci-method", help="percentile or bca.")] = "percentile",
     stratify: Annotated[bool, typer.Option("--stratify", help="Resample within folds.")] = False,
-    no_report: Annotated[
-        bool, typer.Option("--no-report", help="Write numbers and tables, but neither page nor figures.")
-    ] = False,
+    no_report: options.NoReport = False,
     force: Annotated[bool, typer.Option("--force", help="Replace OUT if it is an earlier result.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print only the summary, as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,

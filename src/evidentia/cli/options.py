@@ -68,6 +68,7 @@ OtherParticipants = Annotated[
     str,
     typer.Option("--on-mismatch", help="Other participants in one run: 'error', or 'intersect' to compare the shared."),
 ]
+NoReport = Annotated[bool, typer.Option("--no-report", help="Write numbers and tables, but neither page nor figures.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace OUT if it is an earlier result.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print only the summary, as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]

@@ -40,6 +40,7 @@ def selective(
     ci_method: options.IntervalMethod = "percentile",
     alpha: options.Alpha = 0.05,
     on_mismatch: options.OtherParticipants = "error",
+    no_report: options.NoReport = False,
     force: options.Force = False,
     as_json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -71,6 +72,7 @@ def selective(
             alpha=alpha,
             on_mismatch=policy(on_mismatch),
             command=command_line(sys.argv[1:]),
+            report=False if no_report else None,
             progress=progress,
         )
     if out is not None:
