@@ -2,7 +2,9 @@
 
 from evidentia.report.page.content import Content
 from evidentia.report.page.pack import unpack
+from evidentia.report.page.pseudonyms import write_key
 from evidentia.report.page.read import read_content
 from evidentia.report.page.render import render
+from evidentia.report.page.texts import read_texts
 
-__all__ = ["Content", "read_content", "render", "unpack"]
+__all__ = ["Content", "read_content", "read_texts", "render", "unpack", "write_key"]
