@@ -95,7 +95,7 @@ def attribution(content: Content) -> Figure | None:
         "color": {"field": "stage", "type": "nominal", "scale": {"domain": [*STAGES], "range": [*STAGES.values()]}},
         "tooltip": tooltip(("criterion:n", "criterion"), ("stage:n", "lost at"), ("missed:c", "sentences")),
     }
-    spec = {"width": "container", "height": {"step": 20}, **drawn_as("bar", bars)}
+    spec = {"width": "container", "height": 20 * max(len({row[0] for row in rows}), 1), **drawn_as("bar", bars)}
     words = "Every gold sentence that was not returned, charged to the first stage that lost it: the one to mend."
     return Figure("attribution", "Where evidence was lost", words, table, spec)
 
