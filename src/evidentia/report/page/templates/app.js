@@ -67,16 +67,16 @@ const Evidentia = (() => {
   // ---- dark mode: the reader's system decides until the reader does
   const root = document.documentElement;
   const prefersDark = matchMedia("(prefers-color-scheme: dark)");
+  let decided = false, printing = false;
   const setMode = (dark) => {
     root.dataset.mode = dark ? "dark" : "light";
     byId("mode").setAttribute("aria-pressed", String(dark));
     byId("mode").textContent = dark ? "light mode" : "dark mode";
-    for (const drawing of all("[data-figure], [data-waffle], [data-live]")) drawing.dataset.drawn = "";
     draw();
     document.dispatchEvent(new CustomEvent("evidentia:mode"));
   };
-  byId("mode").addEventListener("click", () => setMode(root.dataset.mode !== "dark"));
-  prefersDark.addEventListener("change", (event) => setMode(event.matches));
+  byId("mode").addEventListener("click", () => { decided = true; setMode(root.dataset.mode !== "dark"); });
+  prefersDark.addEventListener("change", (event) => { if (!decided && !printing) setMode(event.matches); });
 
   // ---- figures
   const specs = parsed("evidentia-specs");
@@ -97,31 +97,55 @@ const Evidentia = (() => {
     const size = width === undefined ? {} : { width: typeof width === "number" ? Math.min(width, innerWidth - 165) : width };
     return { ...rest, ...inner, ...facets, ...size, ...(hconcat ? { vconcat: hconcat.map(fitted) } : {}), ...(spec.vconcat ? { vconcat: spec.vconcat.map(fitted) } : {}) };
   };
-  let printing = false;
   const visible = (node) => node.offsetParent !== null;
   const near = (node) => { const box = node.getBoundingClientRect(); return box.top < innerHeight + 400 && box.bottom > -400; };
-  const drawOne = async (target) => {
-    if (target.dataset.drawn === root.dataset.mode) return;
-    target.dataset.drawn = root.dataset.mode;
-    const name = target.dataset.figure;
-    const spec = name ? specs[name] : waffle(target.dataset);
+  const look = () => printing ? "print" : root.dataset.mode;
+  const drawings = new Map(), busy = new Set(); // by target: what was drawn there last, and whether something is at work
+  const embedInto = async (target) => {
+    const name = target.dataset.figure, words = target.getAttribute("aria-label");
+    drawings.get(target)?.finalize();
+    drawings.delete(target);
     try {
-      const words = target.getAttribute("aria-label");
-      const { view } = await embed(target, spec);
+      const made = await embed(target, name ? specs[name] : waffle(target.dataset));
+      drawings.set(target, made);
       target.setAttribute("role", "img"); // vega writes its own over them
       target.setAttribute("aria-label", words);
-      if (name) views.set(name, view);
+      target.removeAttribute("aria-roledescription");
+      if (name) views.set(name, made.view);
       target.querySelector("svg")?.setAttribute("aria-hidden", "true");
     } catch (error) {
       target.textContent = "This figure cannot be drawn here; its data are below.";
       console.error(error);
     }
   };
-  const draw = () => { for (const target of all("[data-figure], [data-waffle]")) if (visible(target) && (printing || near(target))) drawOne(target); };
+  const drawOne = async (target) => {
+    target.dataset.wanted = look();
+    if (busy.has(target)) return; // one at a time; what is asked for meanwhile comes next
+    busy.add(target);
+    while (target.dataset.drawn !== target.dataset.wanted) {
+      const now = target.dataset.wanted;
+      await embedInto(target);
+      target.dataset.drawn = now;
+    }
+    busy.delete(target);
+  };
+  const draw = () => { for (const target of all("[data-figure], [data-waffle]")) if (printing || (visible(target) && near(target))) drawOne(target); };
   addEventListener("scroll", () => requestAnimationFrame(draw), { passive: true });
   addEventListener("resize", () => requestAnimationFrame(draw));
-  addEventListener("beforeprint", () => { printing = true; });
-  addEventListener("afterprint", () => { printing = false; });
+
+  // ---- on paper: every figure, also of tabs that were never opened, light, and as wide as the paper
+  let onScreen = "light";
+  const forPaper = (on) => {
+    if (on === printing) return;
+    if (on) onScreen = root.dataset.mode;
+    printing = on;
+    root.dataset.mode = on ? "light" : onScreen;
+    draw();
+  };
+  addEventListener("beforeprint", () => forPaper(true));
+  addEventListener("afterprint", () => forPaper(false));
+  matchMedia("print").addEventListener("change", (event) => forPaper(event.matches));
+  addEventListener("load", () => (window.requestIdleCallback ?? setTimeout)(vegaReady)); // paper waits for nothing
 
   // ---- the data of a figure, one click away
   for (const box of all("[data-rows]")) box.parentElement.addEventListener("toggle", () => {
@@ -292,8 +316,8 @@ const Evidentia = (() => {
 
   const start = () => {
     const asked = tabs.find((tab) => `#${tab.getAttribute("aria-controls")}` === location.hash);
-    if (tabs.length) open(asked ?? tabs[0], { remember: false });
     setMode(prefersDark.matches);
+    if (tabs.length) open(asked ?? tabs[0], { remember: false });
   };
   return { all, byId, content, summary, shown, count, limits, perThousand, element, embed, colour, waffle, download, csvCell, copy, say, start, open, tabs, draw };
 })();
