@@ -41,12 +41,13 @@ def verify(
         return
     with progress_bar("verifying", quiet=quiet or as_json) as progress:
         found = verify_folder(out, progress, inputs=inputs)
+    seconds = time.perf_counter() - start
     found.save(out)
     refresh_report(out)
     if as_json:
         sys.stdout.write(found.to_json())
     elif not quiet:
-        show(found, time.perf_counter() - start)
+        show(found, seconds)
     if not found.passed:
         raise typer.Exit(1)
 
