@@ -393,3 +393,8 @@ def test_a_table_without_any_signal_is_refused(tmp_path: Path) -> None:
     rows = [line.rpartition(",")[0] for line in (HEAD, *ROWS)]
     (tmp_path / "run.csv").write_text("\n".join(rows) + "\n")
     refused(evidentia("selective", tmp_path / "run.csv", *FEW), "confidence")
+
+
+def test_an_experiment_is_not_compared_with_itself_by_mistake(runs: Abstaining) -> None:
+    words = ("--mode", "few_shot", "--against-mode", "few_shot", "--seed", "7")
+    refused(evidentia("selective", runs.both, *words), "both name 'few_shot'", "compared with itself")

@@ -85,7 +85,7 @@ def test_the_demo_has_the_shape_of_the_contract_and_computes_everything(tmp_path
     ran = evidentia("demo", "-o", tmp_path / "out")
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.startswith("14,770 queries from 1,477 posts, 1,379 with evidence; profile contract\n")
-    assert command_of(tmp_path / "out") == "evidentia demo -o OUT"  # so that another demo may replace it
+    assert command_of(tmp_path / "out") == "evidentia demo -o OUT"
     summary = loads((tmp_path / "out" / "summary.json").read_text())
     assert summary["not_computed"] == []
     others = {check["code"]: check["status"] for check in summary["checks"] if check["status"] != "passed"}
@@ -102,3 +102,14 @@ def test_a_demo_is_not_written_over_another_result(tmp_path: Path) -> None:
     before = contents(tmp_path)
     refused(evidentia("demo", "-o", tmp_path / "out"), "--force")
     assert contents(tmp_path) == before
+
+
+def test_a_demo_is_not_written_over_another_demo_without_force(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "manifest.json").write_text(
+        '{"schema": "evidentia.manifest/1", "command": "evidentia demo -o OUT"}'
+    )
+    refused(
+        evidentia("demo", "-o", tmp_path / "out"),
+        "out exists. Choose another folder with -o, or replace it with --force.",
+    )

@@ -73,3 +73,14 @@ def test_named_targets_come_before_those_of_the_card_and_those_before_the_contra
     assert [str(t) for t in targets_of([], card, selective=False)] == ["MRR >= 0.5", "MRR <= 0.9"]
     assert len(targets_of([], None, selective=False)) == len(CONTRACT) == 8
     assert targets_of([], None, selective=True) == ()
+
+
+def test_a_name_that_only_groups_have_lists_them() -> None:
+    name = "AURC[confidence=llm]"
+    judged = judge(parse_target("AURC<=0.1"), result(replace(AUROC, name=name, group=(("confidence", "llm"),))))
+    assert judged.reason == f"not computed: the result lacks it, but it has {name}"
+
+
+def test_a_name_that_is_nearly_there_is_suggested() -> None:
+    judged = judge(parse_target("Recall@7>=0.5"), result(replace(AUROC, name="Recall@5")))
+    assert judged.reason == "not computed: the result lacks it; did you mean Recall@5?"

@@ -29,13 +29,15 @@ def spotless(tmp_path: Path) -> Path:
 
 def test_without_a_run() -> None:
     assert said("--target", "ScreeningSensitivity>=0.995") == (
-        "To show ScreeningSensitivity >= 0.995 with 95 % confidence, 598 independent posts without a single miss are "
-        "needed. With misses: 947 with 1, 1,258 with 2, 1,549 with 3, 1,829 with 4, 2,100 with 5."
+        "To show ScreeningSensitivity >= 0.995 with 95 % confidence, 598 independent posts with evidence without a single "
+        "miss are needed. With misses: 947 with 1, 1,258 with 2, 1,549 with 3, 1,829 with 4, 2,100 with 5."
     )
 
 
 def test_alert_precision_and_another_confidence() -> None:
-    assert "AlertPrecision >= 0.9 with 95 % confidence, 29 independent posts" in said("--target", "AlertPrecision>=0.9")
+    assert "AlertPrecision >= 0.9 with 95 % confidence, 29 independent posts with queries in state POS" in said(
+        "--target", "AlertPrecision>=0.9"
+    )
     assert "with 99 % confidence, 44 independent" in said("--target", "AlertPrecision>=0.9", "--confidence", 0.99)
 
 
@@ -48,23 +50,23 @@ def test_ways_to_write_a_target(target: str) -> None:
 
 def test_with_a_run_that_certifies(spotless: Path) -> None:
     out = said(spotless, "--target", "ScreeningSensitivity>=0.95")
-    assert "59 independent posts without a single miss are needed" in out
-    assert "The run has 120 units from 60 posts, 0 misses, a share of 1.0000" in out
+    assert "59 independent posts with evidence without a single miss are needed" in out
+    assert "The run has 120 queries with evidence from 60 posts with evidence, 0 misses, a share of 1.0000" in out
     assert "clustering within posts inflates the variance 2.00 times" in out
     assert "On this run the target is certified at that confidence." in out
-    assert "needs about 59 posts to be certified 80 % of the time" in out
+    assert "needs about 59 posts with evidence to be certified 80 % of the time" in out
 
 
 def test_with_a_run_that_is_too_small(spotless: Path) -> None:
     out = said(spotless, "--target", "ScreeningSensitivity>=0.995", "--power", 0.9)
     assert "On this run the target cannot be certified at that confidence." in out
-    assert "needs about 598 posts to be certified 90 % of the time" in out
+    assert "needs about 598 posts with evidence to be certified 90 % of the time" in out
 
 
 def test_with_a_run_below_the_target(tmp_path: Path) -> None:
     frame([(2, 1)] * 10 + [(2, 0)] * 30).write_csv(tmp_path / "run.csv")
     out = said(tmp_path / "run.csv", "--target", "ScreeningSensitivity>=0.9")
-    assert "80 units from 40 posts, 10 misses, a share of 0.8750" in out
+    assert "80 queries with evidence from 40 posts with evidence, 10 misses, a share of 0.8750" in out
     assert "The observed share is not above the target: no sample size would certify it." in out
 
 
@@ -118,7 +120,9 @@ def test_a_share_without_a_direction_is_refused() -> None:
 def test_a_target_of_a_group_is_answered_for_the_group_or_refused(tmp_path: Path) -> None:
     frame([(2, 1)] * 30).write_csv(tmp_path / "run.csv")  # A.1 is always missed, A.2 never
     ran = command("power", tmp_path / "run.csv", "--target", "ScreeningSensitivity[criterion=A.2]>=0.9")
-    assert ran.code == 2 or "30 units from 30 posts, 0 misses" in " ".join(ran.out.split())
+    assert ran.code == 2 or "30 queries with evidence from 30 posts with evidence, 0 misses" in " ".join(
+        ran.out.split()
+    )
 
 
 def test_a_share_at_a_tuned_threshold_can_be_asked_for_where_there_is_tune(tmp_path: Path) -> None:

@@ -229,3 +229,10 @@ def test_a_file_that_cannot_be_written_leaves_nothing_behind(run_file: Path, tmp
     (tmp_path / "file").write_text("not a folder")
     refused(command("tune", run_file, "-o", tmp_path / "file" / "t.json"), "Cannot write t.json")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_the_targets_that_are_only_defaults_are_named(run_file: Path, tmp_path: Path) -> None:
+    words = ("--three-state", "--targets", "ScreeningSensitivity>=0.9")
+    ran = command("tune", run_file, *words, "-o", tmp_path / "thresholds.json")
+    told = "targets: ScreeningSensitivity>=0.9; by default ScreeningFNPer1000<=5, AlertPrecision>=0.9\n"
+    assert told in ran.out

@@ -5,6 +5,8 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
+import evidentia
+from evidentia.errors import InputError
 from evidentia.tables import read_run
 
 from .conftest import Write, says, the_problem
@@ -128,3 +130,14 @@ def test_slices_by_further_columns_with_a_label_for_the_missing(write: Write):
 def test_slicing_by_a_column_that_is_not_there(write: Write):
     path = write("post_id,criterion_id,has_evidence", "p1,A.1,1")
     says(the_problem(path, "UNKNOWN_COLUMN", by="gender"), "run.csv", "'gender'", "3 columns", "'has_evidence'")
+
+
+@pytest.mark.parametrize("column", ["probability", "p", "score_prob", "y_prob"])
+def test_a_missing_prob_under_another_name_is_hinted_at(column: str, write: Write):
+    path = write(f"post_id,criterion_id,has_evidence,{column}", "p1,A,1,0.9", "p2,A,0,0.1")
+    run = read_run(path)
+    hint = f"If it is that, add --map prob={column}."
+    assert [hint in note for note in run.notes] == [True]
+    with pytest.raises(InputError, match=f"prob={column}"):
+        evidentia.evaluate(run, measures=["AUROC"], resamples=0)
+    assert read_run(path, mapping={"prob": column}).notes == ()

@@ -42,7 +42,9 @@ def test_scores_that_differ_only_beyond_float32_are_ties_in_trec_eval(write: Wri
 def test_topics_in_one_file_only_are_counted(write: Write):
     run = read_trec(*trec(write))
     assert dict(run.left_out) == {"topics that are not in the qrels": 1}
-    assert run.notes == (
+    *notes, clusters = run.notes
+    assert "each a cluster of its own: intervals take topics for independent" in clusters
+    assert tuple(notes) == (
         "test.run: 1 judged topic not in the run, kept with an empty ranking (first: '11').",
         "test.run: 1 topic not in the qrels, left out (first: '12').",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 import re
 from collections.abc import Iterable
@@ -22,6 +23,8 @@ CONTRACT = (
     *("AUROC>=0.85", "AUPRC>=0.55", "ECE<0.05", "Brier<0.1", "EvidenceRecall>=0.70"),
     *("ScreeningSensitivity>=0.995", "ScreeningFNPer1000<=5", "AlertPrecision>=0.90"),
 )
+
+MOST = 4  # names in a suggestion
 
 
 @dataclass(frozen=True)
@@ -93,7 +96,8 @@ def judge(target: Target, evaluation: Evaluation) -> Judgement:
     estimate = evaluation.measures.get(name) or evaluation.measures.get(target.name)
     if estimate is None:
         gaps = [gap.reason for gap in evaluation.not_computed if name.partition("[")[0] in gap.measures]
-        return Judgement(target, "not decidable", None, f"not computed: {gaps[0] if gaps else 'the result lacks it'}")
+        reason = gaps[0] if gaps else f"the result lacks it{_instead(name, evaluation)}"
+        return Judgement(target, "not decidable", None, f"not computed: {reason}")
     if estimate.degenerate is not None:
         return Judgement(target, "not decidable", estimate, f"a convention: {estimate.degenerate}")
     if estimate.ci is None:
@@ -102,3 +106,14 @@ def judge(target: Target, evaluation: Evaluation) -> Judgement:
     if len(sides) == 2:
         return Judgement(target, "not decidable", estimate, "the interval holds the target: too few posts to tell")
     return Judgement(target, "met" if sides == {True} else "not met", estimate, "")
+
+
+def _instead(name: str, evaluation: Evaluation) -> str:
+    """What the result has under that name with a group, or else names that are near it."""
+    there = [known for known in evaluation.measures if known.partition("[")[0] == name]
+    if there:
+        more = f" and {len(there) - MOST} more" if len(there) > MOST else ""
+        return f", but it has {', '.join(there[:MOST])}{more}"
+    overall = [estimate.name for estimate in evaluation.overall()] or list(evaluation.measures)
+    close = difflib.get_close_matches(name, overall, n=3)
+    return f"; did you mean {' or '.join(close)}?" if close else ""

@@ -31,7 +31,6 @@ def demo(
     from evidentia.synth import synthetic_run
     from evidentia.tables import read_run
 
-    force = force or _is_demo(out)
     workflow.may_write(out, force=force)
     made = synthetic_run(seed=seed, splits=True)
     run = read_run(made.per_query, candidates=made.candidates, card="redsm5", by=("subreddit",))
@@ -41,10 +40,3 @@ def demo(
         )
     evaluation.save(out, force=force)
     show(evaluation, out, as_json=False, quiet=quiet)
-
-
-def _is_demo(folder: Path) -> bool:
-    """An earlier demo may be replaced without asking; anything else may not."""
-    from evidentia.evaluation import command_of
-
-    return command_of(folder) == "evidentia demo -o OUT"

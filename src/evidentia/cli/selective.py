@@ -13,7 +13,7 @@ from evidentia.cli.compare import policy
 from evidentia.cli.evaluate import command_line
 from evidentia.cli.progress import progress_bar
 from evidentia.cli.source import interval_method
-from evidentia.errors import InputError
+from evidentia.errors import InputError, typed
 
 if TYPE_CHECKING:
     from evidentia.results import Evaluation
@@ -59,6 +59,11 @@ def selective(
         return read_items(path, mode=chosen, item_max=item_max, mapping=columns, delimiter=delimiter)
 
     other = against or (run if against_mode is not None else None)
+    if other is not None and mode is not None and mode == against_mode and other.resolve() == run.resolve():
+        raise InputError(
+            f"--mode and --against-mode both name {typed(mode)} of {run.name}: a run would be compared with itself. "
+            "Name another experiment with --against-mode."
+        )
     with progress_bar("resampling", quiet=quiet or as_json) as progress:
         evaluation = library.evaluate(
             read(run, mode),

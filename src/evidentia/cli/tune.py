@@ -54,7 +54,7 @@ def tune(
     tuning = protocol.tune(read_source(run, mapping=mapping, delimiter=delimiter), choices)
     protocol.write_tuning(out, tuning, force=force)
     if not quiet:
-        print_tuning(tuning, out)
+        print_tuning(tuning, out, defaults=protocol.unnamed_targets(options.listed(targets)))
 
 
 def _choices(

@@ -217,7 +217,9 @@ class _Pair:
         found = self._replicated([want for part in wants.values() for want in part], progress)
         verdicts: list[Delta] = []
         for family, part in wants.items():
-            verdicts += judged([delta for d, g in part for delta in found[d, g.columns]], family, self.alpha)
+            verdicts += judged(
+                [delta for d, g in part for delta in found[d, g.columns]], family, self.alpha, self.resampling.resamples
+            )
         return verdicts
 
     def _replicated(
@@ -275,14 +277,25 @@ class _Pair:
             yield words if len(whose) == len(said) else f"{whose[0]}: {words}"
 
 
-def judged(deltas: Sequence[Delta], family: str, alpha: float) -> list[Delta]:
-    """The deltas of one family with p values corrected for each other (Holm), and a verdict for each."""
+def judged(deltas: Sequence[Delta], family: str, alpha: float, resamples: int | None = None) -> list[Delta]:
+    """The deltas of one family with p values corrected for each other (Holm), and a verdict for each.
+
+    Where ``resamples`` are so few that no corrected p can be small enough, a p that is small by itself is not called a tie.
+    """
     tested = [i for i, delta in enumerate(deltas) if delta.p is not None]
     corrected: Floats = holm(np.array([deltas[i].p for i in tested], float)) if tested else np.zeros(0)
     found = [replace(delta, family=family, verdict="undefined" if delta.p is None else "tie") for delta in deltas]
     for i, p in zip(tested, corrected, strict=True):
         found[i] = replace(found[i], p_holm=float(p), verdict=_verdict(found[i], float(p), alpha))
-    return found
+    least = 0.0 if resamples is None else 2 / (resamples + 1)
+    if least * len(tested) <= alpha:
+        return found
+    return [replace(d, verdict="cannot tell") if d.delta and _small(d.p, alpha, least) else d for d in found]
+
+
+def _small(p: float | None, alpha: float, least: float) -> bool:
+    """Whether a p is significant alone, or as small as this many resamples can make it."""
+    return p is not None and p <= max(alpha, least)
 
 
 def _verdict(delta: Delta, p: float, alpha: float) -> Literal["win", "loss", "differs", "tie"]:

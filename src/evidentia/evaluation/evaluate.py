@@ -44,7 +44,8 @@ def evaluate_run(
     plan = plan_for(run, chosen, requested, by)
     if not plan.wants:
         reasons = "; ".join(f"{definition.name(chosen)} {reason}" for definition, reason in plan.gaps)
-        raise InputError(f"Nothing of what was asked for can be computed on this run: {reasons}.")
+        hints = "".join(f" {note}" for note in run.notes if "--map " in note)
+        raise InputError(f"Nothing of what was asked for can be computed on this run: {reasons}.{hints}")
     run, thresholds = with_tuned_decisions(run, plan)
     computation = compute(run.queries, plan.wants)
     draws = resampling.plan(run.queries)

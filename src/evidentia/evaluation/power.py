@@ -36,9 +36,11 @@ class Observed:
 
 @dataclass(frozen=True)
 class PowerReport:
-    """A target, what certifying it takes, and where a run stands."""
+    """A target, what certifying it takes, and where a run stands. ``units`` and ``posts`` say what counts, in words."""
 
     name: str
+    units: str
+    posts: str
     certificate: Certificate
     power: float
     observed: Observed | None
@@ -66,7 +68,19 @@ def power_report(
         )
     needs = certificate(share, confidence)
     observed = None if run is None else _observed(run, definition, kind, needs, power)
-    return PowerReport(definition.name(profile_named(profile)), needs, power, observed)
+    words = definition.population.words.removeprefix("all ")
+    return PowerReport(definition.name(profile_named(profile)), words, _posts(words), needs, power, observed)
+
+
+def _posts(units: str) -> str:
+    """The posts that such units come from: a post without any of them says nothing about the share.
+
+    >>> _posts("queries with evidence"), _posts("queries in state POS"), _posts("queries")
+    ('posts with evidence', 'posts with queries in state POS', 'posts')
+    """
+    if units.startswith("posts") or units == "queries":
+        return units.replace("queries", "posts")
+    return "posts with evidence" if units == "queries with evidence" else f"posts with {units}"
 
 
 def _observed(run: Run, definition: Definition, kind: Additive, needs: Certificate, power: float) -> Observed:

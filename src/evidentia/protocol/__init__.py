@@ -10,7 +10,7 @@ from evidentia.protocol.folds import Folds, InnerSplit, existing_folds, outer_fo
 from evidentia.protocol.near_duplicates import text_groups
 from evidentia.protocol.nested import nested_predictions
 from evidentia.protocol.provenance import Provenance, posts_sha256
-from evidentia.protocol.targets import Targets, parse_targets
+from evidentia.protocol.targets import Targets, parse_targets, unnamed_targets
 from evidentia.protocol.three_state import ThreeState, score_grid, tune_three_state
 from evidentia.protocol.thresholds import (
     UNTUNABLE,
@@ -67,5 +67,6 @@ __all__ = [
     "tune",
     "tune_three_state",
     "tuned_decisions",
+    "unnamed_targets",
     "write_tuning",
 ]

@@ -59,6 +59,17 @@ def parse_targets(texts: Iterable[str]) -> Targets:
     return targets
 
 
+def unnamed_targets(texts: Iterable[str]) -> tuple[str, ...]:
+    """The targets that keep the contract's value, by name and sign.
+
+    >>> unnamed_targets(["ScreeningSensitivity>=0.98", "AlertPrecision(unit=post) >= 80%"])
+    ('ScreeningFNPer1000<=', 'AlertPrecision>=', 'ScreeningSensitivity(unit=post)>=')
+    """
+    typed_ones = [re.sub(r"\s", "", text) for text in texts]
+    names = [f"{name}{sign}" for name, sign in _FIELDS]
+    return tuple(name for name in names if not any(text.startswith(name) for text in typed_ones))
+
+
 @dataclass(frozen=True)
 class Outcome:
     """A target with what was reached on TUNE; ``missed_by`` is 0 where it is met."""

@@ -33,7 +33,10 @@ def tune(run: Run, choices: Choices, *, used: Collection[str] = ()) -> Tuning:
         raise InputError("The run has no TUNE rows. Thresholds are chosen on them: mark them in a split column.")
     score = shared_score(run.tune, run.queries)
     if score is None:
-        raise InputError("TUNE and EVAL rows have no score column in common. Give prob (or detection_score) in both.")
+        hints = "".join(f" {note}" for note in run.notes if "--map " in note)
+        raise InputError(
+            f"TUNE and EVAL rows have no score column in common. Give prob (or detection_score) in both.{hints}"
+        )
     if score != "prob" and choices.calibrate == NO_CALIBRATION:
         raise InputError(
             "Thresholds are compared with prob, and the run has only detection_score. Add --calibrate auto, which makes "

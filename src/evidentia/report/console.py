@@ -20,6 +20,7 @@ from evidentia.results import Comparison, Delta, Estimate, Evaluation, pairs
 
 ROOMY = 100  # columns from which on a screen also shows what a number speaks of
 MOST = 40  # rows of named measures and their groups on a screen
+IN_FULL = {"cannot tell": "cannot tell: too few resamples"}
 HEADLINE = (
     "AUROC",
     "AUPRC",
@@ -260,7 +261,7 @@ def print_comparison(comparison: Comparison, out: Path | None) -> None:
         _print_delta_notes(console, shown_ones, mine)
         for family, words in (("measures", "measures"), ("criteria", "per-criterion figures")):
             verdicts = Counter(delta.verdict for delta in mine if delta.family == family)
-            told = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common())
+            told = ", ".join(f"{count} {IN_FULL.get(verdict, verdict)}" for verdict, count in verdicts.most_common())
             if told:
                 console.print(f"{words}: {told}")
     for note in comparison.notes:
@@ -313,7 +314,7 @@ def print_power(report: PowerReport) -> None:
     console, needs = Console(highlight=False), report.certificate
     console.print(
         f"To show [bold]{escape(report.name)} >= {needs.target:g}[/] with {100 * needs.confidence:g} % confidence, "
-        f"[bold]{needs.without_a_miss:,}[/] independent posts without a single miss are needed."
+        f"[bold]{needs.without_a_miss:,}[/] independent {report.posts} without a single miss are needed."
     )
     rows = ", ".join(f"{posts:,} with {misses}" for misses, posts in needs.with_misses[1:])
     console.print(f"With misses: {rows}.")
@@ -321,7 +322,8 @@ def print_power(report: PowerReport) -> None:
     if seen is None:
         return
     console.print(
-        f"The run has {seen.units:,} units from [bold]{seen.posts:,}[/] posts, {seen.misses:,} misses, a share of {seen.rate:.4f}; "
+        f"The run has {seen.units:,} {report.units} from [bold]{seen.posts:,}[/] {report.posts}, "
+        f"{seen.misses:,} misses, a share of {seen.rate:.4f}; "
         f"clustering within posts inflates the variance {seen.design_effect:.2f} times."
     )
     verdict = "[bold green]is certified[/]" if seen.certified_now else "[bold]cannot be certified[/]"
@@ -332,5 +334,6 @@ def print_power(report: PowerReport) -> None:
         console.print("The observed share is not above the target: no sample size would certify it.")
     else:
         console.print(
-            f"A system of this share needs about {seen.posts_needed:,} posts to be certified {100 * report.power:g} % of the time."
+            f"A system of this share needs about {seen.posts_needed:,} {report.posts} "
+            f"to be certified {100 * report.power:g} % of the time."
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 from rich.console import Console
@@ -11,8 +12,11 @@ from rich.table import Table
 from evidentia.protocol import FoldTuning, PostCertificate, Tuning
 
 
-def print_tuning(tuning: Tuning, out: Path) -> None:
-    """The thresholds of every fold, then everything that a reader must know before using them."""
+def print_tuning(tuning: Tuning, out: Path, *, defaults: Collection[str] = ()) -> None:
+    """The thresholds of every fold, then everything that a reader must know before using them.
+
+    ``defaults`` are the targets that nobody named.
+    """
     console = Console(highlight=False)
     queries = sum(fold.queries for fold in tuning.folds)
     console.print(
@@ -20,11 +24,22 @@ def print_tuning(tuning: Tuning, out: Path) -> None:
         f"on {tuning.score}, calibrator {tuning.choices['calibrate']}; ties go to the larger threshold"
     )
     three = tuning.folds[0].three_state is not None
+    if three:
+        console.print(escape(_targets(tuning, defaults)), soft_wrap=True)
     console.print(_three_state_table(tuning) if three else _threshold_table(tuning))
     for fold in tuning.folds:
         for line in _warnings(fold):
             console.print(f"[yellow]fold {escape(str(fold.fold or '-'))}[/] {escape(line)}", soft_wrap=True)
     console.print(f"written to {escape(str(out))}; use it with `evidentia evaluate RUN --thresholds`", soft_wrap=True)
+
+
+def _targets(tuning: Tuning, defaults: Collection[str]) -> str:
+    """What the gate was asked to reach, and which of it is only the default; targets per post are for certificates."""
+    known = {n: v for n, v in tuning.choices["targets"].items() if tuning.choices["certify"] or "unit=post" not in n}
+    named = [f"{name}{value:g}" for name, value in known.items() if name not in defaults]
+    usual = [f"{name}{value:g}" for name, value in known.items() if name in defaults]
+    parts = [*([", ".join(named)] if named else []), *([f"by default {', '.join(usual)}"] if usual else [])]
+    return f"targets: {'; '.join(parts)}"
 
 
 def _threshold_table(tuning: Tuning) -> Table:

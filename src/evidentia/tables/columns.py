@@ -49,6 +49,8 @@ CANDIDATES: Mapping[str, str] = MappingProxyType(
 )
 UID_COLUMNS = ("gold_sent_uids", "ranked_sent_uids", "selected_sent_uids")
 
+LIKE_PROB = {"probability", "probabilities", "p", "proba", "probs", "score_prob", "y_prob", "pred_prob", "p_evidence"}
+
 
 @dataclass(frozen=True, eq=False)
 class Typed:
@@ -78,6 +80,7 @@ def typed(
     """
     frame, notes = _renamed(loaded, kinds, mapping or {})
     _require(loaded.name, frame, required)
+    notes += _prob_elsewhere(loaded.name, frame.columns, kinds)
     if loaded.delimited:
         texts = [column for column, kind in kinds.items() if kind in (TEXT, UIDS)]
         frame = frame.with_columns(unquoted(frame[c]) for c in {*texts, *by} if c in frame.columns)
@@ -92,6 +95,16 @@ def typed(
     problems += _unknown_slices(loaded.name, {**frame.drop(lost).schema, **converted.schema}, by)
     table = replace(table, frame=converted.with_row_index(ROW))
     return Typed(table, tuple(problems), tuple(notes), tuple(frame.columns))
+
+
+def _prob_elsewhere(name: str, columns: Sequence[str], kinds: Mapping[str, str]) -> list[str]:
+    """A table without prob that has a column of a name that others give it: say how to map it."""
+    if "prob" not in kinds or "prob" in columns:
+        return []
+    like = [column for column in columns if column.lower() in LIKE_PROB]
+    return [
+        f"{name}: there is no column prob, but one called {c}. If it is that, add --map prob={c}." for c in like[:1]
+    ]
 
 
 def _converted(table: Table, kinds: Mapping[str, str]) -> tuple[list[Problem], list[pl.Series]]:

@@ -55,7 +55,7 @@ def read_trec(qrels: str | Path, run: str | Path, *, ties: Literal["input", "tre
         frame=written(table.frame),
         sources=(judged.source, found.source),
         left_out=MappingProxyType({"topics that are not in the qrels": len(unjudged)} if unjudged else {}),
-        notes=(*_lost(run_name, lost), *_unjudged(run_name, unjudged)),
+        notes=(*_lost(run_name, lost), *_unjudged(run_name, unjudged), _clusters(run_name, len(judged.topics))),
     )
 
 
@@ -183,6 +183,12 @@ def _lost(name: str, topics: list[str]) -> list[str]:
         return []
     count = counted(len(topics), "judged topic")
     return [f"{name}: {count} not in the run, kept with an empty ranking (first: {shown(topics[0])})."]
+
+
+def _clusters(name: str, topics: int) -> str:
+    """Posts are drawn in a bootstrap, and a topic stands for a post: topics that belong together are not known here."""
+    what = f"{name}: {counted(topics, 'topic')}, each a cluster of its own"
+    return f"{what}: intervals take topics for independent. Where topics share an author or a post, give a table with post_id."
 
 
 def _unjudged(name: str, topics: list[str]) -> list[str]:
