@@ -34,7 +34,7 @@ def test_a_synthetic_run_from_end_to_end_in_a_process_of_its_own(tmp_path: Path)
     assert set(written) == {
         *("summary.json", "manifest.json", "items.csv", "against_items.csv"),
         *(f"tables/{name}.{ending}" for name in (*tables, *deltas) for ending in ("csv", "tex")),
-        *(f"figures/{name}.csv" for name in curves),
+        *(f"figures/{run}{name}.csv" for run in ("", "against_") for name in curves),
     }
     summary = loads(written["summary.json"].decode())
     assert summary["schema"] == "evidentia.summary/1"
