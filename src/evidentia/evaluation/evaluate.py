@@ -12,6 +12,7 @@ from evidentia.errors import InputError
 from evidentia.evaluation.attribution import attribute
 from evidentia.evaluation.compute import Computation, compute
 from evidentia.evaluation.curves import curves
+from evidentia.evaluation.gamma_curve import gamma_curves
 from evidentia.evaluation.groups import OVERALL
 from evidentia.evaluation.intervals import Resampling, intervals
 from evidentia.evaluation.narrate import Narrator, reason_of
@@ -64,6 +65,7 @@ def evaluate_run(
         curves=(
             *curves(computation, estimates.get("ECE"), resampling.level, draws),
             *operating_curves(run, resampling, draws),
+            *gamma_curves(run.queries),
         ),
         thresholds=_threshold_records(thresholds),
         attribution=attribute(run),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from evidentia.verify.detection import points_of
+from evidentia.verify.gamma import gamma_sheets
 from evidentia.verify.operating_points import OPERATING_BANDS, operating_sheets
 from evidentia.verify.points import Points
 from evidentia.verify.sheet import Cell, Sheet
@@ -17,14 +18,15 @@ BANDS = (*BAND, *OPERATING_BANDS)  # columns that are verified with the bands
 
 
 def all_figures(points: Points, level: float) -> list[Sheet]:
-    """Every figure that the run's scores allow."""
+    """Every figure that the run allows."""
     study, made = points.study, []
     if all(query.score is not None for query in study.queries):
         made += [_swept(points, "roc"), _swept(points, "pr")]
     entry = points.expected.entries.get("ECE")
     if entry is not None and points.found(entry).flaw is None:
         made.append(_reliability(points.found(entry).details["bins"], level))
-    return [*made, *operating_sheets(study.queries, bands=points.resamples > 0)]
+    operating = operating_sheets(study.queries, bands=points.resamples > 0)
+    return [*made, *operating, *gamma_sheets(study.queries)]
 
 
 def _swept(points: Points, name: str) -> Sheet:

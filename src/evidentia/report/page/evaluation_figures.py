@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evidentia.report.page import curve_figures, group_figures
+from evidentia.report.page import curve_figures, group_figures, tuning_figures
 from evidentia.report.page.content import Content
 from evidentia.report.page.figure import Figure
 
@@ -19,6 +19,8 @@ def evaluation_figures(content: Content) -> tuple[Figure, ...]:
         curve_figures.screening(content),
         curve_figures.alerts(content),
         curve_figures.decision(content),
+        tuning_figures.threshold_grid(content),
+        tuning_figures.gamma(content),
         group_figures.attribution(content),
         group_figures.dynamic_k(content),
         group_figures.folds(content),

@@ -28,6 +28,7 @@ from evidentia.report.page.mentions import Mentions, group_names, hidden_manifes
 from evidentia.report.page.participants import with_items
 from evidentia.report.page.pseudonyms import Aliases, in_order, key_of, pseudonyms, sentence_aliases
 from evidentia.report.page.texts import texts_of
+from evidentia.report.page.tune_grid import tune_grid
 from evidentia.report.tables import Table, Value
 from evidentia.results import dumps_by_line, loads
 from evidentia.tables import read_run
@@ -78,7 +79,10 @@ def read_content(folder: Path, *, show_ids: bool = False, texts: Mapping[str, st
         manifest=_told(manifest, run),
         verification=_verification(folder),
         tables=tuple(_table(path, TITLES, run) for path in sorted((folder / "tables").glob("*.csv"))),
-        figures=tuple(_figure(path) for path in sorted((folder / "figures").glob("*.csv"))),
+        figures=(
+            *(_figure(path) for path in sorted((folder / "figures").glob("*.csv"))),
+            *tune_grid(folder, manifest),
+        ),
         queries=_columns(run.queries),
         tune=_columns(run.tune),
         errors=run.errors,

@@ -24,6 +24,7 @@ from evidentia.verify.run import Check, Progress, Verification, verify_carried
 from evidentia.verify.tally import Mismatch
 
 OF_CANDIDATES = "level=candidate"
+GAMMA, GRID = "gamma_sweep", "tune_grid"
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,11 @@ def rebuild(content: Content, folder: Path) -> tuple[str, ...]:
     pruned = len(gone) + len(content.numbers["other_definitions"]) - len(summary["other_definitions"])
     (folder / "summary.json").write_text(dumps(summary), encoding="utf-8")
     (folder / "manifest.json").write_text(dumps(manifest), encoding="utf-8")
-    for name, tables in (("tables", content.tables), ("figures", content.figures)):
+    dropped = (
+        {GRID, GAMMA} if lacking else {GRID}
+    )  # made from candidates, or of thresholds.json: a page carries neither
+    figures = [figure for figure in content.figures if figure.name not in dropped]
+    for name, tables in (("tables", content.tables), ("figures", figures)):
         (folder / name).mkdir()
         for table in tables:
             kept = _without(table, gone) if lacking else table
@@ -82,9 +87,18 @@ def rebuild(content: Content, folder: Path) -> tuple[str, ...]:
         pl.DataFrame(_expanded(content.tune)).write_parquet(folder / "tune.parquet")
     for name, columns in content.items.items():
         _write(folder / f"{name}.csv", columns)
-    told = [f"{pruned:,} numbers that rest on the candidates table, and the checks that read it"] if lacking else []
-    if "applied_thresholds" in manifest:
-        told.append("the thresholds that were given, beyond their use")
+    return _left_out(content, pruned if lacking else None)
+
+
+def _left_out(content: Content, pruned: int | None) -> tuple[str, ...]:
+    """What a page does not carry enough for, in words; ``pruned`` numbers rest on a candidates table, if there was one."""
+    told = []
+    if pruned is not None:
+        told.append(f"{pruned:,} numbers that rest on the candidates table, and the checks that read it")
+    if pruned is not None and content.figure(GAMMA) is not None:
+        told.append("the sweep over gamma, which rests on that table too")
+    if "applied_thresholds" in content.manifest:
+        told.append("the thresholds that were given, beyond their use, and the grid they were chosen from")
     return tuple(told)
 
 
