@@ -186,12 +186,14 @@ const Evidentia = (() => {
   };
 
   // ---- tables: sort, filter, CSV
+  const NOTHING = ["", "–", "no interval", "None", "null"]; // how a cell says that there is no value
+  const written = (text) => NOTHING.includes(text) ? "" : text;
   const cellValue = (row, at) => {
     const cell = row.cells[at];
     if (!cell) return "";
     const carrier = cell.dataset.value !== undefined ? cell : cell.querySelector("[data-value]");
-    if (!carrier) return cell.textContent.trim();
-    const value = JSON.parse(carrier.dataset.value === "None" ? "null" : carrier.dataset.value);
+    if (!carrier) return written(cell.textContent.trim());
+    const value = JSON.parse(written(carrier.dataset.value) || "null");
     return Array.isArray(value) ? value[0] : value;
   };
   const compare = (a, b) => {
@@ -238,12 +240,9 @@ const Evidentia = (() => {
     const head = all("thead th", table).map((cell) => cell.textContent.trim());
     const body = all("tbody tr:not(.family)", table).filter((row) => !row.hidden);
     const cells = (row) => [...row.cells].map((cell) => {
-      const value = cell.dataset.value ?? null;
+      if (cell.dataset.value !== undefined) return written(cell.dataset.value);
       const spans = all("[data-value]", cell);
-      const given = (one) => one !== null && one !== "None" && one !== "null";
-      if (given(value)) return value;
-      if (value !== null || spans.some((span) => !given(span.dataset.value))) return "";
-      return spans.length ? spans.map((span) => span.dataset.value).join(" ± ") : cell.textContent.trim().replaceAll(/\s+/g, " ");
+      return spans.length ? spans.map((span) => written(span.dataset.value)).join(" ± ") : written(cell.textContent.trim().replaceAll(/\s+/g, " "));
     });
     return [head, ...body.map(cells)].map((row) => row.map((cell) => csvCell(String(cell))).join(",")).join("\n") + "\n";
   };
@@ -290,13 +289,12 @@ const Evidentia = (() => {
     const update = () => { byId("number-count").textContent = `${count(filter(table, byId("number-filter").value))} numbers`; };
     byId("number-filter").addEventListener("input", update);
     byId("number-group").addEventListener("change", async (event) => {
+      const column = event.target.value, { measures } = await summary();
+      if (event.target.value !== column) return; // another one was chosen meanwhile
+      const found = () => Object.entries(measures).filter(([name]) => name.includes(`[${column}=`)).map(([name, entry]) => numberRow(name, entry));
+      const bodies = column === "" ? whole : [element("tbody", {}, ...found())];
       for (const body of [...table.tBodies]) body.remove();
-      const column = event.target.value;
-      if (column === "") table.append(...whole);
-      else {
-        const found = Object.entries((await summary()).measures).filter(([name]) => name.includes(`[${column}=`));
-        table.append(element("tbody", {}, ...found.map(([name, entry]) => numberRow(name, entry))));
-      }
+      table.append(...bodies);
       update();
     });
     update();
