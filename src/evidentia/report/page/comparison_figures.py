@@ -108,8 +108,8 @@ def dumbbells(numbers: Numbers) -> list[Figure]:
             title = f"Per criterion: {name}"
             spec = {"hconcat": [_dumbbell(panel, rows, len(panels)) for panel in panels], "spacing": 18}
             words = (
-                "Open circles are the baseline, filled marks the system, largest gain first. Faint ones rest on few posts or few "
-                "queries with evidence, so their order means little."
+                "Open circles are the baseline, filled marks the system, largest gain first. Faint ones carry a warning (few "
+                "posts, few queries with evidence, or no interval), so their order means little."
             )
             table = table_of(f"dumbbells_{place}", title, (*COLUMNS, "criterion", "sample"), rows)
             made.append(Figure(f"dumbbells_{place}", title, words, table, spec, wide=True))
@@ -119,7 +119,7 @@ def dumbbells(numbers: Numbers) -> list[Figure]:
 def _criteria(panel: str, deltas: Sequence[Delta]) -> list[Row]:
     start = f"{panel}[criterion="
     return [
-        (panel, *row_of(d)[1:], d["name"][len(start) : -1], "small" if d["warnings"] else "enough")
+        (panel, *row_of(d)[1:], d["name"][len(start) : -1], "warned" if d["warnings"] else "enough")
         for d in deltas
         if d["name"].startswith(start) and d["delta"] is not None
     ]
@@ -130,7 +130,7 @@ def _dumbbell(panel: str, rows: Sequence[Row], panels: int) -> Spec:
     look = looks([row[VERDICT] for row in rows])
     near = {"zero": False, "nice": True, "padding": 6}
     before, after = (x(f"{side} value", "", scale=near, axis={"tickCount": 4}) for side in ("baseline", "system"))
-    faint = {"opacity": {"condition": {"test": "datum.sample == 'small'", "value": 0.4}, "value": 1}}
+    faint = {"opacity": {"condition": {"test": "datum.sample == 'warned'", "value": 0.4}, "value": 1}}
     hover = {"tooltip": [HOVER[0] | {"field": "criterion", "title": "criterion"}, *HOVER[1:]]}
     joined = {"x": before, "x2": {"field": "system value"}, "color": look["color"], **faint}
     down = {"field": "criterion", "type": "nominal", "title": None, "sort": order, "axis": {"labelLimit": 100}}
@@ -163,7 +163,7 @@ def verdicts(numbers: Numbers) -> Figure | None:
     }
     table = table_of("verdicts", "Verdicts", ("of", "about", "verdict", "measures", "place"), rows)
     several = len({row[0] for row in rows}) > 1
-    size: Spec = {"width": 300 if several else "container", "height": 24 * len(order)}
+    size: Spec = {"width": 320 if several else "container", "height": 24 * len(order)}
     panel = size | drawn_as("bar", bars, height=14)
     spec = {"facet": facet("of", rows, 0), "columns": 2, "spacing": 24, "spec": panel} if several else panel
     words = (
@@ -198,7 +198,7 @@ def steps(numbers: Numbers) -> Figure | None:
     }
     words = (
         "Each configuration against the one before it. The short grey line is where the one before stood; the bar is the "
-        "interval of the step, set upon it: where the two do not touch, the interval is clear of no difference."
+        "interval of the step, set upon it, so it can reach past 1: where the two do not touch, the interval is clear of no difference."
     )
     table = table_of("steps", "Step by step", (*COLUMNS, "configuration", "value"), rows)
     return Figure("steps", "Step by step", words, table, spec, wide=True)

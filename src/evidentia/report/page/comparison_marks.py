@@ -99,7 +99,7 @@ def looks(said: Sequence[Value]) -> Spec:
     present = [verdict for verdict in LOOKS if VERDICTS[verdict] in said]
     domain = [VERDICTS[verdict] for verdict in present]
     colours, shapes = ([LOOKS[verdict][i] for verdict in present] for i in (0, 1))
-    legend = {"symbolOpacity": 1, "symbolStrokeWidth": 0, "columns": 3}
+    legend = {"symbolOpacity": 1, "symbolStrokeWidth": 0}
     base = {"field": "verdict", "type": "nominal", "title": None, "legend": legend}
     return {
         "color": base | {"scale": {"domain": domain, "range": colours}},

@@ -24,7 +24,7 @@ FAMILIES = {
     "extraction": "What is returned",
     "gate": "Three-state gate",
     "deployment": "Deployed decision",
-    "multilabel": "Posts as a whole",
+    "multi-label": "Posts as a whole",
 }
 
 
