@@ -198,7 +198,7 @@ def steps(numbers: Numbers) -> Figure | None:
     }
     words = (
         "Each configuration against the one before it. The short grey line is where the one before stood; the bar is the "
-        "interval of the step, set upon it, so it can reach past 1: where the two do not touch, the interval is clear of no difference."
+        "interval of the step, set upon it (it can reach past 1). Where the two do not touch, the interval excludes 0."
     )
     table = table_of("steps", "Step by step", (*COLUMNS, "configuration", "value"), rows)
     return Figure("steps", "Step by step", words, table, spec, wide=True)
