@@ -12,9 +12,9 @@ from evidentia.report.tables import Table
 
 HELD = 0.5  # a limit that decides for more queries than this has pinned K
 GRID_LINES = {
-    "sensitivity": ("positives kept (screening sensitivity)", BLUE),
-    "workload": ("queries left to look at (workload)", ORANGE),
-    "alert_precision": ("alerts that are right (alert precision)", GREEN),
+    "sensitivity": ("positives kept", BLUE),
+    "workload": ("queries left to look at", ORANGE),
+    "alert_precision": ("alerts that are right", GREEN),
 }
 DASHES = {"tau_neg": [6, 3], "tau_pos": [1, 3]}
 
@@ -41,7 +41,9 @@ def gamma(content: Content) -> Figure | None:
 
 
 def _over_gamma(column: str, title: str, colour: str, hover: list[Spec], *, scale: Spec) -> Spec:
-    across = x("gamma", "gamma", scale={"zero": False}, axis={"values": [0.7, 0.8, 0.9, 0.95], "format": ".2f"})
+    across = x(
+        "gamma", "gamma", scale={"domain": [0.68, 0.97]}, axis={"values": [0.7, 0.8, 0.9, 0.95], "format": ".2f"}
+    )
     line = {"x": across, "y": x(column, title, scale=scale), "tooltip": hover}
     layer = [
         drawn_as("line", line, color=colour, strokeWidth=2.5),
@@ -75,7 +77,8 @@ def threshold_grid(content: Content) -> Figure | None:
         return None
     labels, colours = zip(*GRID_LINES.values(), strict=True)
     legend = {"domain": list(labels), "range": list(colours)}
-    across = x("tau", "Threshold", scale={"type": "sqrt", "domain": [0, 1]})
+    ticks = {"values": [0, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1]}
+    across = x("tau", "Threshold", scale={"type": "sqrt", "zero": True}, axis=ticks)
     layers: list[Spec] = [_chosen(across, name) for name in DASHES]
     for column, (label, _) in GRID_LINES.items():
         hover = tooltip(("fold:n", "fold"), ("tau", "threshold"), (column, label))
@@ -85,8 +88,8 @@ def threshold_grid(content: Content) -> Figure | None:
         layers += [known | drawn_as("line", coloured, strokeWidth=1.2), known | touchable(line | {"tooltip": hover})]
     words = (
         "Measured on TUNE, where the thresholds were chosen, not on the queries of this evaluation; one line for each fold. "
-        "Upright lines are the chosen thresholds: dashed the lower one, which sets sensitivity and workload; dotted the upper one, "
-        "which sets alert precision."
+        "Upright lines are the chosen thresholds: dashed the lower one, which sets what is kept and what is left to look at; dotted the upper one, "
+        "which sets how many alerts are right."
     )
     spec = {"width": "container", "height": 320, "layer": layers}
     return Figure("threshold_grid", "What the thresholds were chosen from", words, table, spec, wide=True)
