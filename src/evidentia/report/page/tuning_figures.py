@@ -77,7 +77,7 @@ def threshold_grid(content: Content) -> Figure | None:
         return None
     labels, colours = zip(*GRID_LINES.values(), strict=True)
     legend = {"domain": list(labels), "range": list(colours)}
-    ticks = {"values": [0, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1]}
+    ticks = {"values": [0, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1], "format": "~g"}
     across = x("tau", "Threshold", scale={"type": "sqrt", "zero": True}, axis=ticks)
     layers: list[Spec] = [_chosen(across, name) for name in DASHES]
     for column, (label, _) in GRID_LINES.items():
@@ -88,7 +88,8 @@ def threshold_grid(content: Content) -> Figure | None:
         layers += [known | drawn_as("line", coloured, strokeWidth=1.2), known | touchable(line | {"tooltip": hover})]
     words = (
         "Measured on TUNE, where the thresholds were chosen, not on the queries of this evaluation; one line for each fold. "
-        "Upright lines are the chosen thresholds: dashed the lower one, which sets what is kept and what is left to look at; dotted the upper one, "
+        "Upright lines are the chosen thresholds: dashed the lower one, which sets what is kept "
+        "and what is left to look at; dotted the upper one, "
         "which sets how many alerts are right."
     )
     spec = {"width": "container", "height": 320, "layer": layers}
