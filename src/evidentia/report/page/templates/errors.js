@@ -125,9 +125,9 @@
     const lost = row.lost?.[uid], value = rank === null ? null : row.scores?.[rank - 1] ?? null, of = data.texts[cell(row, "post_id")];
     const attributes = { data: { sentence: uid, rank: rank ?? "", gold: gold.has(uid) ? 1 : 0, selected: selected.has(uid) ? 1 : 0, ...(lost ? { lost } : {}) } };
     const tick = (yes, name) => element("td", {}, ...(yes ? [element("span", { class: "errors-tick", "aria-hidden": "true" }, name === "gold" ? "★" : "✓"), element("span", { class: "sr" }, name)] : []));
-    return element("tr", attributes, element("td", { class: "r" }, rank === null ? "–" : count(rank)), element("th", { scope: "row" }, element("bdi", {}, uid)),
+    return element("tr", attributes, element("td", { class: "r", data: { value: JSON.stringify(rank) } }, rank === null ? "–" : count(rank)), element("th", { scope: "row" }, element("bdi", {}, uid)),
       ...(data.withTexts ? [element("td", { class: "errors-text" }, of && Object.hasOwn(of, uid) ? element("bdi", of[uid].length > 300 ? { tabindex: "0" } : {}, of[uid]) : element("span", { class: "quiet" }, "no text"))] : []),
-      ...(row.scores ? [element("td", { class: "r" }, value === null ? "–" : Math.abs(value) < 1000 ? value.toFixed(4) : shown(value))] : []),
+      ...(row.scores ? [element("td", { class: "r", data: { value: JSON.stringify(value) } }, value === null ? "–" : Math.abs(value) < 1000 ? value.toFixed(4) : shown(value))] : []),
       tick(gold.has(uid), "gold"), tick(selected.has(uid), "selected"), element("td", {}, ...(lost ? [element("span", { class: "errors-kind", title: MEANING[lost] ?? "", data: { kind: "missed" } }, lost)] : [])));
   };
   const ranking = (row, whole) => {
