@@ -101,6 +101,7 @@ const Evidentia = (() => {
   const near = (node) => { const box = node.getBoundingClientRect(); return box.top < innerHeight + 400 && box.bottom > -400; };
   const look = () => printing ? "print" : root.dataset.mode;
   const drawings = new Map(), busy = new Set(); // by target: what was drawn there last, and whether something is at work
+  const reachable = (target) => target.scrollWidth > target.clientWidth ? target.setAttribute("tabindex", "0") : target.removeAttribute("tabindex"); // keys scroll it too
   const embedInto = async (target) => {
     const name = target.dataset.figure, words = target.getAttribute("aria-label");
     drawings.get(target)?.finalize();
@@ -113,6 +114,7 @@ const Evidentia = (() => {
       target.removeAttribute("aria-roledescription");
       if (name) views.set(name, made.view);
       target.querySelector("svg")?.setAttribute("aria-hidden", "true");
+      reachable(target);
     } catch (error) {
       target.textContent = "This figure cannot be drawn here; its data are below.";
       console.error(error);
@@ -131,7 +133,7 @@ const Evidentia = (() => {
   };
   const draw = () => { for (const target of all("[data-figure], [data-waffle]")) if (printing || (visible(target) && near(target))) drawOne(target); };
   addEventListener("scroll", () => requestAnimationFrame(draw), { passive: true });
-  addEventListener("resize", () => requestAnimationFrame(draw));
+  addEventListener("resize", () => requestAnimationFrame(() => { draw(); for (const target of drawings.keys()) reachable(target); }));
 
   // ---- on paper: every figure, also of tabs that were never opened, light, and as wide as the paper
   let onScreen = "light";
@@ -151,9 +153,10 @@ const Evidentia = (() => {
   for (const box of all("[data-rows]")) box.parentElement.addEventListener("toggle", () => {
     if (box.childElementCount) return;
     const name = box.dataset.rows, rows = specs[name].data.values, columns = Object.keys(rows[0] ?? {});
-    const cell = (value) => typeof value === "number" ? element("td", { class: "r", data: { value: JSON.stringify(value) } }, shown(value)) : element("td", {}, element("bdi", {}, shown(value)));
+    const whole = new Set(columns.filter((column) => rows.every((row) => row[column] === null || Number.isInteger(row[column])))); // counts
+    const cell = (value, column) => typeof value === "number" ? element("td", { class: "r", data: { value: JSON.stringify(value) } }, whole.has(column) ? count(value) : shown(value)) : element("td", {}, element("bdi", {}, shown(value)));
     const head = columns.map((column) => element("th", { scope: "col", "aria-sort": "none" }, element("button", { type: "button", class: "sort" }, column)));
-    const table = element("table", { data: { table: `figure-${name}` } }, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows.map((row) => element("tr", {}, ...columns.map((column) => cell(row[column]))))));
+    const table = element("table", { data: { table: `figure-${name}` } }, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows.map((row) => element("tr", {}, ...columns.map((column) => cell(row[column], column))))));
     box.append(element("p", { class: "tools" }, element("button", { type: "button", data: { csv: `figure-${name}` } }, "CSV")), element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Data of ${name}` }, table));
   });
 
