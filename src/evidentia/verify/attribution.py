@@ -15,6 +15,10 @@ REGRET = ("queries", "mean_k", "mean_oracle_k", "too_small", "too_large", "f1", 
 
 def attribution_sheets(study: Study) -> list[Sheet]:
     """Both tables, by criterion and over all; none without gold sentences, rankings and selections."""
+    return study.once("attribution", lambda: _sheets(study))
+
+
+def _sheets(study: Study) -> list[Sheet]:
     queries = study.queries
     if any(q.gold is None or q.ranked is None or q.selected is None for q in queries):
         return []

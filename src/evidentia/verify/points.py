@@ -65,6 +65,9 @@ class Points:
         """Mean and spread over folds, where the number is over the whole run and known per fold."""
         if entry.group or entry.definition.expanded not in self.expected.by_fold:
             return None
+        return self.study.once(("folds", entry.definition.expanded), lambda: self._folds(entry))
+
+    def _folds(self, entry: Entry) -> Folds:
         parts = [recompute(self.study, entry.definition, scope) for scope in self.study.groups("fold")]
         values = [part.value for part in parts if part.flaw is None]
         middle = sum(values) / len(values) if values else None
