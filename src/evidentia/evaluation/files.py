@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -162,7 +163,8 @@ def per_query_frame(run: Run, evaluation: Evaluation, by: tuple[str, ...]) -> pl
         for name, (values, counted) in evaluation.per_query.items()
         if name not in frame.columns
     }
-    return frame.with_columns(**values)
+    quoted = {column: f"'{column}" for column in frame.columns if re.match(FORMULA_START, column)}
+    return frame.with_columns(**values).rename(quoted)
 
 
 def _known(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:

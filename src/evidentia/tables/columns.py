@@ -82,6 +82,7 @@ def typed(
     _require(loaded.name, frame, required)
     notes += _prob_elsewhere(loaded.name, frame.columns, kinds)
     if loaded.delimited:
+        frame = frame.rename(_quoted_slices(frame.columns, by))
         texts = [column for column, kind in kinds.items() if kind in (TEXT, UIDS)]
         frame = frame.with_columns(unquoted(frame[c]) for c in {*texts, *by} if c in frame.columns)
     kept = frame.select(column for column in frame.columns if column in kinds or (column in by and column != ROW))
@@ -105,6 +106,17 @@ def _prob_elsewhere(name: str, columns: Sequence[str], kinds: Mapping[str, str])
     return [
         f"{name}: there is no column prob, but one called {c}. If it is that, add --map prob={c}." for c in like[:1]
     ]
+
+
+def _quoted_slices(columns: Sequence[str], by: Sequence[str]) -> dict[str, str]:
+    """Columns to slice by that a result folder has under a quoted name, as spreadsheets would run the plain one.
+
+    >>> _quoted_slices(["'=site", "'tis"], ["=site", "tis"])
+    {"'=site": '=site'}
+    """
+    plain = unquoted(pl.Series(columns, dtype=pl.String)).to_list()
+    named = zip(columns, plain, strict=True)
+    return {quoted: name for quoted, name in named if quoted != name and name in by and name not in columns}
 
 
 def _converted(table: Table, kinds: Mapping[str, str]) -> tuple[list[Problem], list[pl.Series]]:

@@ -122,7 +122,7 @@ NOTHING = _Run(pl.DataFrame(), pl.DataFrame(), pl.DataFrame(), Aliases({}, {}), 
 def _run(folder: Path, manifest: Mapping[str, Any], *, show_ids: bool) -> _Run:
     """The queries and the TUNE rows, with pseudonyms for posts and sentences."""
     slices = (manifest.get("options") or {}).get("slices", ())
-    whole = pl.read_csv(folder / "per_query.csv", infer_schema=False)
+    whole = pl.read_csv(folder / "per_query.csv", infer_schema=False).rename(lambda name: OWN.sub(r"\1", name))
     frame = whole.select(_plain(c) for c in dict.fromkeys((*CONTRACT_COLUMNS, *slices)) if c in whole.columns)
     tune = _tune(folder)
     aliases = Aliases({}, {})
