@@ -8,6 +8,7 @@ from typing import Any
 
 from evidentia.checks.folder import evaluation_of
 from evidentia.checks.targets import judge, targets_of
+from evidentia.measures.names import group_suffix, parse_name
 from evidentia.report.page.content import Content
 from evidentia.report.page.evaluation_figures import evaluation_figures
 from evidentia.report.page.explorer import explorer_of
@@ -86,10 +87,14 @@ def _families(measures: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{"name": family, "title": FAMILIES.get(family, family), "rows": rows} for family, rows in made.items()]
 
 
-def _group_columns(measures: Mapping[str, Any]) -> list[str]:
-    """The columns that numbers are grouped by."""
-    groups = (name.partition("[")[2].partition("=")[0] for name in measures if "[" in name)
-    return list(dict.fromkeys(groups))
+def _group_columns(measures: Mapping[str, Any]) -> dict[str, str]:
+    """The columns that numbers are grouped by: as the names of measures have them, and as they are called.
+
+    >>> _group_columns({"AUROC": 0, "AUROC[fold=1]": 0, 'AUROC["a=b"=1]': 0})
+    {'fold': 'fold', '"a=b"': 'a=b'}
+    """
+    columns = dict.fromkeys(parse_name(name).group[0][0] for name in measures if "[" in name)
+    return {group_suffix(((column, "x"),))[1:].removesuffix("=x]"): column for column in columns}
 
 
 def _tables(content: Content) -> list[Table]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from evidentia.measures.names import parse_name
 from evidentia.report.page.content import Content
 from evidentia.report.page.curve_figures import UNIT
 from evidentia.report.page.figure import Figure, Spec, drawn_as, field, table_of, tooltip, x
@@ -17,9 +18,9 @@ FOLD_PANELS = (*PANELS[:2], "ECE", *PANELS[2:], "ScreeningSensitivity", "AlertPr
 
 def entries(content: Content, measure: str, column: str) -> list[tuple[str, Mapping[str, Any]]]:
     """The groups of a column with the entries of one measure."""
-    start = f"{measure}[{column}="
     measures: Mapping[str, Mapping[str, Any]] = content.numbers["measures"]
-    return [(name[len(start) : -1], entry) for name, entry in measures.items() if name.startswith(start)]
+    named = ((parse_name(name).group, entry) for name, entry in measures.items() if name.startswith(f"{measure}["))
+    return [(group[0][1], entry) for group, entry in named if [one for one, _ in group] == [column]]
 
 
 def depth(content: Content) -> Figure | None:

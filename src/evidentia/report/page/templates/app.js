@@ -294,7 +294,8 @@ const Evidentia = (() => {
     byId("number-group").addEventListener("change", async (event) => {
       const column = event.target.value, { measures } = await summary();
       if (event.target.value !== column) return; // another one was chosen meanwhile
-      const found = () => Object.entries(measures).filter(([name]) => name.includes(`[${column}=`)).map(([name, entry]) => numberRow(name, entry));
+      const group = (name) => name.includes("[") ? name.slice(name.indexOf("[") + 1) : "";
+      const found = () => Object.entries(measures).filter(([name]) => group(name).startsWith(`${column}=`)).map(([name, entry]) => numberRow(name, entry));
       const bodies = column === "" ? whole : [element("tbody", {}, ...found())];
       for (const body of [...table.tBodies]) body.remove();
       table.append(...bodies);
