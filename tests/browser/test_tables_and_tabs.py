@@ -45,35 +45,29 @@ def sort_by(page: Page, table: str, index: int) -> str:
     return head.get_attribute("aria-sort") or ""
 
 
-@pytest.mark.parametrize(("table", "at"), [(NUMBERS, 1), (NUMBERS, 2), (NUMBERS, 3), ('[data-table="folds"]', 2)])
-def test_a_column_of_numbers_is_sorted_both_ways_with_what_is_missing_last(visit: Visit, table: str, at: int) -> None:
+def test_columns_are_sorted_both_ways_with_what_is_missing_last(visit: Visit) -> None:
     page = visit(tab="numbers")
-    before = column(page, table, at)
-    for said, backwards in (("ascending", False), ("descending", True)):
-        assert sort_by(page, table, at) == said
-        for found, held in zip(column(page, table, at), before, strict=True):
-            there = sorted((one for one in held if one is not None), reverse=backwards)
-            assert found == there + [None] * (len(held) - len(there))
-        assert "sorted by" in page.inner_text("#say")
-    assert page.locator(f"{table} th[aria-sort=ascending], {table} th[aria-sort=descending]").count() == 1
-
-
-def test_families_keep_their_heads_when_sorted(visit: Visit) -> None:
-    page = visit(tab="numbers")
-    sort_by(page, NUMBERS, 1)
+    for table, at in (
+        (NUMBERS, 1),
+        (NUMBERS, 2),
+        (NUMBERS, 3),
+        ('[data-table="folds"]', 2),
+        ('[data-table="others"]', 3),
+    ):
+        before = column(page, table, at)
+        for said, backwards in (("ascending", False), ("descending", True)):
+            assert sort_by(page, table, at) == said
+            for found, held in zip(column(page, table, at), before, strict=True):
+                there = sorted((one for one in held if one is not None), reverse=backwards)
+                assert found == there + [None] * (len(held) - len(there))
+            assert "sorted by" in page.inner_text("#say")
+        assert page.locator(f"{table} th[aria-sort=ascending], {table} th[aria-sort=descending]").count() == 1
     first = page.eval_on_selector_all(f"{NUMBERS} tbody", "all => all.map((body) => body.rows[0].className)")
-    assert set(first) == {"family"}
-
-
-def test_names_are_sorted_as_people_count(visit: Visit) -> None:
-    """nDCG@3 comes before nDCG@10."""
-    page = visit(tab="numbers")
+    assert set(first) == {"family"}  # which keep their heads
     sort_by(page, NUMBERS, 0)
-    names = page.eval_on_selector_all(
-        f"{NUMBERS} tbody th[scope=row]", "all => all.map((one) => one.textContent.trim())"
-    )
+    names = page.eval_on_selector_all(f"{NUMBERS} tbody th[scope=row]", "all => all.map((one) => one.textContent)")
     depths = [name for name in names if name.startswith("nDCG@")]
-    assert depths[:5] == ["nDCG@1", "nDCG@3", "nDCG@5", "nDCG@10", "nDCG@20"]
+    assert depths[:5] == ["nDCG@1", "nDCG@3", "nDCG@5", "nDCG@10", "nDCG@20"]  # as people count
 
 
 def test_a_filter_leaves_the_rows_that_hold_its_words(visit: Visit) -> None:
