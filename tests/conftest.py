@@ -1,7 +1,14 @@
-"""Most tests read numbers and never look at a page: they go without, unless they ask for it (`report=True`)."""
+"""What holds for every test.
+
+Most tests read numbers and never look at a page: they go without, unless they ask for it (`report=True`). The conformance
+suite reads the hand-worked tests of the measures, so it must be able to import them.
+"""
 
 from __future__ import annotations
 
 import os
+import sys
+from pathlib import Path
 
 os.environ["EVIDENTIA_NO_REPORT"] = "1"
+sys.path.insert(0, str(Path(__file__).parent / "measures"))

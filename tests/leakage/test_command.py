@@ -61,7 +61,7 @@ def test_1_for_a_near_copy_across_tune_and_eval(folds: str, tmp_path: Path) -> N
     assert evidentia("leakage", path, "--texts", texts(tmp_path, different(6))).code == 0
     ran = evidentia("leakage", path, "--texts", texts(tmp_path, different(6) | {"p0": SENTENCE, "p3": SENTENCE + "!"}))
     assert ran.code == 1
-    assert "(first group: p3, p0)" in ran.out
+    assert "(first group: 'p3', 'p0')" in ran.out
 
 
 def test_copies_within_tune_or_within_eval_are_fine() -> None:

@@ -15,6 +15,7 @@ import evidentia
 from compare.systems import gated, save, system
 from evidentia.report.page import Content, read_content, render, unpack
 from evidentia.report.page.comparison_page import comparison_page
+from evidentia.report.page.comparison_words import sentences as said_of
 from evidentia.report.page.render import figures_of
 
 ODD = ("<script>alert(1)</script>\"'|&", "</script><img src=x onerror=alert(2)>", "X" * 10_000)
@@ -147,8 +148,10 @@ def test_headlines_say_who_is_better_or_worse(home: Path) -> None:
 def test_a_small_p_that_correction_takes_away_is_told(home: Path) -> None:
     sentences = comparison_page(read_content(home / "two"))["compared"][0].sentences
     told = {s.delta["name"]: s for s in sentences}["nDCG@10"]
-    assert (told.delta["verdict"], told.delta["p"] <= 0.05) == ("tie", True)
-    assert told.does == "No difference shown after correction in ranking"
+    assert (told.delta["verdict"], told.delta["p"] <= 0.05) == ("cannot tell", True)
+    assert told.does == "Too few resamples to tell a difference in ranking"
+    (more,) = said_of([{**told.delta, "verdict": "tie"}], 0.05)  # as it would be with resamples enough
+    assert more.does == "No difference shown after correction in ranking"
 
 
 def test_what_is_undefined_is_not_drawn_and_says_so(tmp_path: Path) -> None:

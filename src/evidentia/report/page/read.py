@@ -228,7 +228,10 @@ def _name(manifest: Mapping[str, Any], kind: Kind) -> str:
         first, *others = dict.fromkeys(str(one["role"]) for one in manifest["inputs"])
         return f"{', '.join(others)} against {first}"
     names = [str(one["name"]) for one in manifest.get("inputs", ()) if one.get("name") not in {None, "<dataframe>"}]
-    return names[0] if names else "a run in memory"
+    made = (
+        "the demo's synthetic run" if str(manifest.get("command")).startswith("evidentia demo") else "a run in memory"
+    )
+    return names[0] if names else made
 
 
 def _table(path: Path, titles: Mapping[str, str], run: _Run) -> Table:
