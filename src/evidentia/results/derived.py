@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-_DERIVED = re.compile(r"report\.(?:html|tex|md|key)|figures/[^/]+\.(?:svg|png)|figures/drawn/[^/]+\.csv")
+_DERIVED = re.compile(r"report\.(?:html|tex|aux|log|pdf|md|key)|figures/[^/]+\.(?:svg|png)|figures/drawn/[^/]+\.csv")
 
 
 def is_derived(name: str) -> bool:
-    """Whether a file of a result folder is part of its report.
+    """Whether a file of a result folder is part of its report, or what pdflatex makes of it there.
 
     >>> is_derived("report.html"), is_derived("figures/roc.png"), is_derived("figures/roc.csv")
     (True, True, False)
