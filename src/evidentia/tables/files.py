@@ -128,17 +128,20 @@ def _load_csv(content: Content, delimiter: str) -> Loaded:
         message = f"{content.name}: the delimiter must be one character (ASCII, no quote), not {shown(delimiter)}."
         raise refuse("DELIMITER", f"{message} Use , or ; for example.")
     text = content.text().rstrip(b"\r\n")
-    _refuse_repeated_columns(content.name, text, delimiter)
+    header = _distinct_columns(content.name, text, delimiter)
     try:
         frame = pl.read_csv(text, separator=delimiter, infer_schema=False)
     except _POLARS_ERRORS:  # its message may hold a cell's text
         raise InputError(*damage.broken_csv(content.name, text, delimiter)) from None
     if _may_have_short_rows(frame, text, delimiter) and (problems := damage.ragged(content.name, text, delimiter)):
         raise InputError(*problems)
+    doubled = {column: name for column, name in zip(frame.columns, header, strict=False) if '""' in column}
+    frame = frame.rename(doubled)  # polars leaves a name's quotes doubled
     return Loaded(content.name, frame, _line(lambda: damage.csv_lines(text, delimiter)), content.sha256, True)
 
 
-def _refuse_repeated_columns(name: str, text: bytes, delimiter: str) -> None:
+def _distinct_columns(name: str, text: bytes, delimiter: str) -> list[str]:
+    """The names of the columns, refused if one comes twice."""
     first = text.lstrip(b"\r\n").split(b"\n", 1)[0].decode()
     try:
         header = next(csv.reader([first], delimiter=delimiter), [])
@@ -155,6 +158,7 @@ def _refuse_repeated_columns(name: str, text: bytes, delimiter: str) -> None:
             "Give every column a name of its own."
         )
         raise refuse("DUPLICATE_COLUMN", message)
+    return header
 
 
 def _may_have_short_rows(frame: pl.DataFrame, text: bytes, delimiter: str) -> bool:

@@ -122,7 +122,7 @@ NOTHING = _Run(pl.DataFrame(), pl.DataFrame(), pl.DataFrame(), Aliases({}, {}), 
 def _run(folder: Path, manifest: Mapping[str, Any], *, show_ids: bool) -> _Run:
     """The queries and the TUNE rows, with pseudonyms for posts and sentences."""
     slices = (manifest.get("options") or {}).get("slices", ())
-    whole = pl.read_csv(folder / "per_query.csv", infer_schema=False).rename(lambda name: OWN.sub(r"\1", name))
+    whole = pl.read_csv(folder / "per_query.csv", infer_schema=False).rename(_plain_name)
     frame = whole.select(_plain(c) for c in dict.fromkeys((*CONTRACT_COLUMNS, *slices)) if c in whole.columns)
     tune = _tune(folder)
     aliases = Aliases({}, {})
@@ -184,6 +184,11 @@ def _short(frame: pl.DataFrame, column: str, sentences: pl.DataFrame) -> pl.Seri
 
 def _columns(frame: pl.DataFrame) -> dict[str, list[Any]]:
     return {name: frame[name].to_list() for name in frame.columns}
+
+
+def _plain_name(column: str) -> str:
+    """A column's name without what kept a spreadsheet from running it; polars leaves its quotes doubled."""
+    return OWN.sub(r"\1", column.replace('""', '"'))
 
 
 def _plain(column: str) -> pl.Expr:
