@@ -85,7 +85,8 @@ const Evidentia = (() => {
   const config = () => JSON.parse(byId("evidentia-theme").textContent.replaceAll('"INK"', JSON.stringify(colour("--ink"))).replaceAll('"FAINT"', JSON.stringify(colour("--line"))));
   let library = null; // a third of the size when packed; nothing on the first screen but its picture waits for it
   const vegaReady = () => library ??= inflate("evidentia-vega").then((text) => { document.head.append(element("script", {}, text)); });
-  const embed = async (target, spec) => (await vegaReady(), vegaEmbed)(target, { ...fitted(spec), config: config(), ...(printing ? { width: spec.width === "container" ? 620 : spec.width } : {}) },
+  const lit = (spec) => root.dataset.mode !== "dark" || printing ? spec : JSON.parse(JSON.stringify(spec).replaceAll('"#0072b2"', '"#5bb3ea"')); // this blue is dim on black
+  const embed = async (target, spec) => (await vegaReady(), vegaEmbed)(target, { ...lit(fitted(spec)), config: lit(config()), ...(printing ? { width: spec.width === "container" ? 620 : spec.width } : {}) },
     { actions: false, renderer: "svg", tooltip: { theme: root.dataset.mode === "dark" ? "dark" : "light" } });
   // ---- on a phone panels stand below each other and shrink to its width
   const SMALL = 640;
