@@ -92,8 +92,9 @@ def test_paper_gets_all_tabs_but_those_for_hands_and_all_figures_in_dark_ink(vis
     page.wait_for_function(DRAWN_ON_PAPER)
     visible = {tab: page.locator(f"#{tab}").is_visible() for tab in TABS}
     assert visible == {tab: tab not in {"explorer", "errors"} for tab in TABS}
-    for hidden in ("header.top", ".tools", ".skip", "details.data"):
+    for hidden in ("header.top", "button:not(.sort)", "input", "select", ".skip", "details.data"):
         assert page.locator(f"{hidden}:visible").count() == 0
+    assert page.locator("#numbers .tools h3:visible").count() > 5  # a table keeps its title
     assert set(drawings(page)) == {1}
     assert DARK_INK not in inks(page, "[data-figure], [data-waffle]")
     widths = page.eval_on_selector_all(".drawing svg", "all => all.map((one) => one.getBoundingClientRect().width)")

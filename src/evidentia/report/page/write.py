@@ -9,16 +9,21 @@ from dataclasses import replace
 from pathlib import Path
 
 from evidentia.errors import InputError, OutputError, typed
-from evidentia.report.page.content import Content
+from evidentia.report.page.content import Content, Kind
 from evidentia.report.page.figure import Figure
 from evidentia.report.page.images import images
 from evidentia.report.page.pack import unpack
+from evidentia.report.page.pseudonyms import write_key
 from evidentia.report.page.read import read_content
 from evidentia.report.page.render import figures_of, render
 from evidentia.report.page.text import latex_document, markdown
 from evidentia.report.write import csv_text
 
 PAGE = "report.html"
+DATA: dict[Kind, str] = {
+    "evaluation": "per_query.csv",
+    "selective": "items.csv",
+}  # what the key of pseudonyms is made of
 FORMATS = ("html", "svg", "png", "csv", "latex", "md")
 USUAL = ("html", "svg", "png", "csv")
 
@@ -35,6 +40,8 @@ def write_report(
     if unknown:
         raise InputError(f"{typed(unknown[0])} is not a format of a report. There are {', '.join(FORMATS)}.")
     content = read_content(folder, show_ids=show_ids, texts=texts)
+    if content.ids == "hashed" and content.kind in DATA:
+        write_key(folder, DATA[content.kind])
     return _written(folder, files_of(content, formats))
 
 
