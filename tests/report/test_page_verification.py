@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from evidentia import workflow
 from evidentia.errors import InputError
+from evidentia.report import refresh_report
 from evidentia.report.page import Content, render, unpack
 from evidentia.report.page.verification import verify_page
 from evidentia.results import dumps_by_line
@@ -69,6 +71,20 @@ def test_a_query_that_was_changed_is_noticed(page: Path, tmp_path: Path) -> None
         return replace(content, queries={**content.queries, "prob": [*probs[:at], "1.0", *probs[at + 1 :]]})
 
     assert not verify_page(edited(page, easier, tmp_path)).found.passed
+
+
+def test_a_page_does_not_outlive_the_files_it_was_drawn_from(page: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "damaged"
+    shutil.copytree(page.parent, folder)
+    (folder / "per_query.csv").write_bytes(b"\xff\x00 not a table")
+    assert refresh_report(folder) == ["report.html"]
+    assert "does not verify" in (folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_the_key_stays_beside_the_result_for_its_owner_alone(page: Path) -> None:
+    key = page.parent / "report.key"
+    assert key.stat().st_mode & 0o777 == 0o600
+    assert key.read_text(encoding="ascii").strip() not in page.read_text(encoding="utf-8")
 
 
 def test_another_file_is_refused_in_words(tmp_path: Path) -> None:

@@ -8,7 +8,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from evidentia.errors import InputError, OutputError, typed
+from polars.exceptions import PolarsError
+
+from evidentia.errors import EvidentiaError, InputError, OutputError, typed
 from evidentia.report.page.content import Content, Kind
 from evidentia.report.page.figure import Figure
 from evidentia.report.page.images import images
@@ -24,6 +26,12 @@ DATA: dict[Kind, str] = {
     "evaluation": "per_query.csv",
     "selective": "items.csv",
 }  # what the key of pseudonyms is made of
+BROKEN = (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError, EvidentiaError, PolarsError)
+UNREADABLE = (
+    '<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>Evidentia</title>\n'
+    "<h1>This result does not verify</h1>\n<p>Files of it are damaged, so that no report can be drawn from them. "
+    "<code>verification.json</code> beside this page says what does not match. Evaluate the run again.</p></html>\n"
+)
 FORMATS = ("html", "svg", "png", "csv", "latex", "md")
 USUAL = ("html", "svg", "png", "csv")
 
@@ -54,11 +62,16 @@ def refresh_report(folder: Path) -> list[str]:
         before = unpack(page.read_text(encoding="utf-8"))
     except (InputError, OSError, UnicodeDecodeError):
         before = None
-    content = read_content(folder, show_ids=before is not None and before.ids == "shown")
-    if before is not None:
-        content = replace(content, texts=before.texts)
-    drawn = any(folder.glob("figures/*.svg"))
-    return _written(folder, files_of(content, USUAL if drawn else ("html",)))
+    try:
+        content = read_content(folder, show_ids=before is not None and before.ids == "shown")
+        files = files_of(content if before is None else replace(content, texts=before.texts), _as_before(folder))
+    except BROKEN:
+        files = {PAGE: UNREADABLE.encode()}  # the old page may say that it was verified
+    return _written(folder, files)
+
+
+def _as_before(folder: Path) -> tuple[str, ...]:
+    return USUAL if any(folder.glob("figures/*.svg")) else ("html",)
 
 
 def files_of(content: Content, formats: Collection[str]) -> dict[str, bytes]:
