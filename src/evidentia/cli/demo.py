@@ -38,5 +38,6 @@ def demo(
         evaluation = workflow.evaluate(
             run, by=("subreddit",), seed=seed, resamples=resamples, command="evidentia demo -o OUT", progress=progress
         )
-    evaluation.save(out, force=force)
+    with progress_bar("writing", quiet=quiet):
+        evaluation.save(out, force=force)
     show(evaluation, out, as_json=False, quiet=quiet)

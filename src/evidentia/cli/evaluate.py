@@ -104,7 +104,8 @@ def evaluate(
             progress=progress,
         )
     if out is not None:
-        evaluation.save(out, force=force)
+        with progress_bar("writing", quiet=quiet or as_json):
+            evaluation.save(out, force=force)
     show(evaluation, out, as_json=as_json, quiet=quiet, named=bool(named))
     if not evaluation.passed:
         raise typer.Exit(1)

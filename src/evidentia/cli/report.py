@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from evidentia.cli import options
+from evidentia.cli.progress import progress_bar
 
 
 def report(
@@ -32,7 +33,8 @@ def report(
     from evidentia.report.page.write import PAGE, USUAL, write_report
 
     texts = None if include_text is None else read_texts(include_text)
-    write_report(out, formats=options.listed(formats) or USUAL, show_ids=show_ids, texts=texts)
+    with progress_bar("drawing", quiet=quiet):
+        write_report(out, formats=options.listed(formats) or USUAL, show_ids=show_ids, texts=texts)
     if not quiet:
         print(f"the report is in {out}" + (f": {PAGE}" if (out / PAGE).is_file() else ""))
     if open_it:

@@ -81,7 +81,8 @@ def selective(
             progress=progress,
         )
     if out is not None:
-        evaluation.save(out, force=force)
+        with progress_bar("writing", quiet=quiet or as_json):
+            evaluation.save(out, force=force)
     _say(evaluation, out, as_json=as_json, quiet=quiet, everything=bool(measures))
 
 

@@ -43,7 +43,8 @@ def verify(
         found = verify_folder(out, progress, inputs=inputs)
     seconds = time.perf_counter() - start
     found.save(out)
-    refresh_report(out)
+    with progress_bar("drawing the report", quiet=quiet or as_json):
+        refresh_report(out)
     if as_json:
         sys.stdout.write(found.to_json())
     elif not quiet:
