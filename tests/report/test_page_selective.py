@@ -359,3 +359,13 @@ def test_curves_are_drawn_with_at_most_500_points() -> None:
     assert (kept[0], kept[-1]) == (rows[0], rows[-1])
     assert thinned(rows[:500]) == rows[:500]
     assert thinned([]) == []
+
+
+def test_ids_and_signals_that_a_spreadsheet_would_run_are_carried_as_they_are(tmp_path: Path) -> None:
+    rows = [(f"=p{i}", item, 1, float(item), 0.5) for i in range(3) for item in range(2)]
+    table = pl.DataFrame(rows, schema=["cluster_id", "item", "gt", "pred", "=sure"], orient="row")
+    result = selective.evaluate(table, confidence="=sure", item_max=3, **OPTIONS)
+    result.save(tmp_path / "formulas", force=False)
+    carried = read_content(tmp_path / "formulas", show_ids=True).items["items"]
+    assert set(carried["cluster_id"]) == {"=p0", "=p1", "=p2"}
+    assert "=sure" in carried

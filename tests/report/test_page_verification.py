@@ -17,6 +17,7 @@ from evidentia.report.page.verification import verify_page
 from evidentia.results import dumps_by_line
 from evidentia.synth import synthetic_run
 from evidentia.tables import read_run
+from evidentia.verify.run import verify_result
 
 LINES = ("measures", "not_computed", "other_definitions", "checks")
 
@@ -79,6 +80,18 @@ def test_a_page_does_not_outlive_the_files_it_was_drawn_from(page: Path, tmp_pat
     (folder / "per_query.csv").write_bytes(b"\xff\x00 not a table")
     assert refresh_report(folder) == ["report.html"]
     assert "does not verify" in (folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_fault_of_ours_is_not_called_one_of_the_result(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "sound"
+    shutil.copytree(page.parent, folder)
+    verify_result(folder)
+    monkeypatch.setattr("evidentia.report.page.write.files_of", lambda *_: {}["a bug"])
+    with pytest.raises(KeyError):
+        refresh_report(folder)
+    assert (folder / "report.html").read_bytes() == page.read_bytes()
 
 
 def test_the_key_stays_beside_the_result_for_its_owner_alone(page: Path) -> None:

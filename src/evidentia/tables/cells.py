@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -40,6 +41,9 @@ def holds_numbers(series: pl.Series) -> bool:
     return bool(filled.any() and _number(series).filter(filled).is_not_null().all())
 
 
+QUOTED = re.compile(r"^'('*[=+\-@\t\r])")  # what a spreadsheet would run, behind the quote that keeps it from doing so
+
+
 def unquoted(series: pl.Series) -> pl.Series:
     """Take away the quote that a result folder puts before what a spreadsheet would run as a formula.
 
@@ -48,7 +52,7 @@ def unquoted(series: pl.Series) -> pl.Series:
     """
     if series.dtype != pl.String or not series.str.starts_with("'").any():
         return series
-    return series.str.replace(r"^'('*[=+\-@\t\r])", "${1}")
+    return series.str.replace(QUOTED.pattern, "${1}")
 
 
 def _wrong_type(table: Table, name: str, kind: str, bad: Ints) -> list[Problem]:

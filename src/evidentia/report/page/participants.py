@@ -19,12 +19,12 @@ import polars as pl
 from evidentia.report.page.content import Content
 from evidentia.report.page.pseudonyms import key_of, pseudonyms
 from evidentia.results import loads
+from evidentia.tables.cells import QUOTED
 from evidentia.tables.order import by_number
 
 ITEM_FILES = ("items.csv", "against_items.csv")
-OWN = re.compile(r"^'('*[=+\-@\t\r])")
 FIRST = re.compile(r"(?<=first: )(?:'([^'\n]*)'|\"([^\"\n]*)\"|([0-9.+-]+))")  # how a message names somebody
-QUOTED = re.compile(r"'([^'\n]{1,200})'")
+NAMED = re.compile(r"'([^'\n]{1,200})'")
 Columns = dict[str, list[Any]]
 
 
@@ -50,7 +50,7 @@ class Participants:
             return f"'{self.names.get(one) or 'x-' + _hashed(one, self.key)}'"
 
         words = FIRST.sub(hidden, words)
-        return QUOTED.sub(lambda found: f"'{self.names.get(found[1], found[1])}'", words)
+        return NAMED.sub(lambda found: f"'{self.names.get(found[1], found[1])}'", words)
 
     def summary(self, text: str) -> str:
         """The summary with its notes rewritten, and otherwise to the letter."""
@@ -84,9 +84,9 @@ def _item_tables(folder: Path) -> dict[str, Columns]:
     for name in ITEM_FILES:
         if (folder / name).is_file():
             frame = pl.read_csv(folder / name, infer_schema=False)
-            plain = frame.with_columns(pl.all().fill_null("").str.replace(OWN.pattern, "$1"))
+            plain = frame.with_columns(pl.all().fill_null("").str.replace(QUOTED.pattern, "$1"))
             made[name.removesuffix(".csv")] = {
-                OWN.sub(r"\1", column): plain[column].to_list() for column in plain.columns
+                QUOTED.sub(r"\1", column): plain[column].to_list() for column in plain.columns
             }
     return made
 

@@ -32,6 +32,7 @@ from evidentia.report.page.tune_grid import tune_grid
 from evidentia.report.tables import Table, Value
 from evidentia.results import dumps_by_line, loads
 from evidentia.tables import read_run
+from evidentia.tables.cells import QUOTED
 
 KINDS: dict[str, Kind] = {
     MANIFEST_SCHEMA: "evaluation",
@@ -41,7 +42,6 @@ KINDS: dict[str, Kind] = {
 BY_LINE = ("measures", "not_computed", "other_definitions", "checks")  # as summary.json is written
 UIDS = ("gold_sent_uids", "ranked_sent_uids", "selected_sent_uids")
 TUNE_COLUMNS = ("post_id", "criterion_id", "fold", "split", "has_evidence", "prob", "raw_prob", "detection_score")
-OWN = re.compile(r"^'('*[=+\-@\t\r])")
 TITLES = {
     "measures": "All measures",
     "folds": "Per fold",
@@ -77,7 +77,7 @@ def read_content(folder: Path, *, show_ids: bool = False, texts: Mapping[str, st
         name=_name(manifest, kind),
         summary=_summary(folder, kind, run),
         manifest=_told(manifest, run),
-        verification=_verification(folder),
+        verification=verification_of(folder),
         tables=tuple(_table(path, TITLES, run) for path in sorted((folder / "tables").glob("*.csv"))),
         figures=(
             *(_figure(path) for path in sorted((folder / "figures").glob("*.csv"))),
@@ -188,12 +188,12 @@ def _columns(frame: pl.DataFrame) -> dict[str, list[Any]]:
 
 def _plain_name(column: str) -> str:
     """A column's name without what kept a spreadsheet from running it; polars leaves its quotes doubled."""
-    return OWN.sub(r"\1", column.replace('""', '"'))
+    return QUOTED.sub(r"\1", column.replace('""', '"'))
 
 
 def _plain(column: str) -> pl.Expr:
     """Undo the quote that keeps a spreadsheet from running a cell."""
-    return pl.col(column).fill_null("").str.replace(OWN.pattern, "$1")
+    return pl.col(column).fill_null("").str.replace(QUOTED.pattern, "$1")
 
 
 def _summary(folder: Path, kind: Kind, run: _Run) -> str:
@@ -216,7 +216,7 @@ def _told(manifest: Mapping[str, Any], run: _Run) -> dict[str, Any]:
     return hidden
 
 
-def _verification(folder: Path) -> dict[str, Any] | None:
+def verification_of(folder: Path) -> dict[str, Any] | None:
     """What was verified, if it was of these files: counts only, for mismatches may name ids."""
     try:
         said = json.loads((folder / "verification.json").read_text(encoding="utf-8"))
@@ -253,7 +253,7 @@ def _figure(path: Path) -> Table:
 
 def _csv(path: Path) -> tuple[tuple[str, ...], Iterable[list[str]]]:
     with path.open(encoding="utf-8", newline="") as file:
-        rows = [[OWN.sub(r"\1", cell) for cell in row] for row in csv.reader(file)]
+        rows = [[QUOTED.sub(r"\1", cell) for cell in row] for row in csv.reader(file)]
     return tuple(rows[0]), rows[1:]
 
 

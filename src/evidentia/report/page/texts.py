@@ -40,9 +40,7 @@ def _sentences(loaded: Loaded) -> pl.DataFrame:
     """Row, uid and text of every sentence."""
     frame = loaded.frame.with_row_index("row")
     if SENTENCES in frame.columns and "sent_uid" not in frame.columns:
-        inner = frame[SENTENCES].dtype
-        held = {one.name for one in inner.inner.fields} if _is_list_of_structs(inner) else set()  # type: ignore[attr-defined]
-        _require(loaded, held, "sentences lack")
+        _require(loaded, _fields(frame[SENTENCES].dtype), "sentences lack")
         frame = (
             frame.filter(pl.col(SENTENCES).list.len() > 0).select("row", SENTENCES).explode(SENTENCES).unnest(SENTENCES)
         )
@@ -57,8 +55,11 @@ def _sentences(loaded: Loaded) -> pl.DataFrame:
     return made.with_columns(uid=pl.when(pl.col("uid").str.strip_chars() != "").then(pl.col("uid")))
 
 
-def _is_list_of_structs(kind: pl.DataType) -> bool:
-    return isinstance(kind, pl.List) and isinstance(kind.inner, pl.Struct)
+def _fields(kind: pl.DataType) -> set[str]:
+    """What the entries of a list of records hold; nothing where a column is not one."""
+    if isinstance(kind, pl.List) and isinstance(kind.inner, pl.Struct):
+        return {one.name for one in kind.inner.fields}
+    return set()
 
 
 def _require(loaded: Loaded, held: set[str], what: str) -> None:

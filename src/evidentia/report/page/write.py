@@ -16,7 +16,7 @@ from evidentia.report.page.figure import Figure
 from evidentia.report.page.images import images
 from evidentia.report.page.pack import unpack
 from evidentia.report.page.pseudonyms import write_key
-from evidentia.report.page.read import read_content
+from evidentia.report.page.read import read_content, verification_of
 from evidentia.report.page.render import figures_of, render
 from evidentia.report.page.text import latex_document, markdown
 from evidentia.report.write import csv_text
@@ -66,6 +66,9 @@ def refresh_report(folder: Path) -> list[str]:
         content = read_content(folder, show_ids=before is not None and before.ids == "shown")
         files = files_of(content if before is None else replace(content, texts=before.texts), _as_before(folder))
     except BROKEN:
+        said = verification_of(folder)
+        if said is not None and not said["mismatches"]:
+            raise  # the files are sound, so the fault is ours and nothing to say of the result
         files = {PAGE: UNREADABLE.encode()}  # the old page may say that it was verified
     return _written(folder, files)
 
