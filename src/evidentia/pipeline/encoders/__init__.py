@@ -1,0 +1,1 @@
+"""Models behind one interface: in the package, on this machine, or behind an address."""
