@@ -68,7 +68,8 @@ class Posts(Frozen):
         """The places of the sentences of some posts, in the order of the posts."""
         lengths = self.lengths[posts]
         ends = np.cumsum(lengths)
-        return np.arange(ends[-1] if len(ends) else 0) + np.repeat(self.offsets[:-1][posts] - (ends - lengths), lengths)
+        rows: Ints = np.arange(lengths.sum()) + np.repeat(self.offsets[:-1][posts] - (ends - lengths), lengths)
+        return rows
 
     def take(self, posts: Ints) -> Posts:
         """Some of the posts, in the order that is given."""
