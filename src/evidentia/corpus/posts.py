@@ -9,6 +9,26 @@ import numpy as np
 from evidentia.tables.queries import Bools, Frozen, Ints
 
 
+def offsets_of(posts: Ints, offsets: Ints) -> Ints:
+    """Where each of some posts starts once only they are laid out.
+
+    >>> offsets_of(np.array([2, 0]), np.array([0, 3, 4, 6])).tolist()
+    [0, 2, 5]
+    """
+    return np.concatenate([[0], np.cumsum(np.diff(offsets)[posts])])
+
+
+def rows_of(posts: Ints, offsets: Ints) -> Ints:
+    """The places of the sentences of some posts, in the order of the posts.
+
+    >>> rows_of(np.array([2, 0]), np.array([0, 3, 4, 6])).tolist()
+    [4, 5, 0, 1, 2]
+    """
+    lengths = np.diff(offsets)[posts]
+    rows: Ints = np.arange(lengths.sum()) + np.repeat(offsets[:-1][posts] - (np.cumsum(lengths) - lengths), lengths)
+    return rows
+
+
 @dataclass(frozen=True)
 class Criterion:
     """One thing that a post may hold evidence for; ``prototypes`` are further ways to say it."""
@@ -66,10 +86,7 @@ class Posts(Frozen):
 
     def sentences_of(self, posts: Ints) -> Ints:
         """The places of the sentences of some posts, in the order of the posts."""
-        lengths = self.lengths[posts]
-        ends = np.cumsum(lengths)
-        rows: Ints = np.arange(lengths.sum()) + np.repeat(self.offsets[:-1][posts] - (ends - lengths), lengths)
-        return rows
+        return rows_of(posts, self.offsets)
 
     def take(self, posts: Ints) -> Posts:
         """Some of the posts, in the order that is given."""
@@ -79,7 +96,7 @@ class Posts(Frozen):
             post_ids=tuple(self.post_ids[post] for post in posts.tolist()),
             sent_uids=tuple(self.sent_uids[row] for row in rows.tolist()),
             texts=tuple(self.texts[row] for row in rows.tolist()),
-            offsets=np.concatenate([[0], np.cumsum(self.lengths[posts])]),
+            offsets=offsets_of(posts, self.offsets),
             gold=None if self.gold is None else self.gold[rows],
         )
 

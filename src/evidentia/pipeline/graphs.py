@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from evidentia.tables.queries import Floats, Frozen, Ints
+from evidentia.tables.queries import Bools, Floats, Frozen, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,3 +30,58 @@ class Graphs(Frozen):
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
+
+
+def likeness(vectors: NDArray[np.float32], offsets: Ints, neighbours: int) -> sparse.csr_matrix:
+    """The most alike sentences of the same post: for each its nearest few, joined both ways, weighted by their cosine.
+
+    Sentences that have nothing in common are not joined. Equally near ones are taken in the order of the post.
+    """
+    sources, targets, weights = [], [], []
+    for start, stop in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
+        cosine = (vectors[start:stop] @ vectors[start:stop].T).astype(np.float64)
+        np.fill_diagonal(cosine, -1.0)
+        nearest = np.argsort(-cosine, axis=1, kind="stable")[:, :neighbours]
+        source = np.repeat(np.arange(stop - start), nearest.shape[1])
+        weight = cosine[source, nearest.ravel()]
+        joined = weight > 0
+        sources.append(source[joined] + start)
+        targets.append(nearest.ravel()[joined] + start)
+        weights.append(weight[joined])
+    size = (len(vectors), len(vectors))
+    found = sparse.csr_matrix((np.concatenate(weights), (np.concatenate(sources), np.concatenate(targets))), size)
+    return found.maximum(found.T).tocsr()
+
+
+def adjacency(offsets: Ints) -> sparse.csr_matrix:
+    """Each sentence joined with the one before and the one after it in its post."""
+    total = int(offsets[-1])
+    first = np.setdiff1d(np.arange(1, total), offsets)  # not the first of a post
+    ones = np.ones(2 * len(first))
+    return sparse.csr_matrix((ones, (np.r_[first, first - 1], np.r_[first - 1, first])), (total, total))
+
+
+def query_nodes(kept: Bools, offsets: Ints) -> tuple[Ints, Ints, Ints]:
+    """The candidates of all queries after each other, post by post: offsets of the queries, and each node's sentence and criterion.
+
+    >>> [part.tolist() for part in query_nodes(np.array([[True, True], [False, True]]), np.array([0, 2]))]
+    [[0, 1, 3], [0, 0, 1], [0, 1, 1]]
+    """
+    criteria = kept.shape[1]
+    owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    sentence, criterion = np.nonzero(kept)
+    query = owner[sentence] * criteria + criterion
+    order = np.argsort(query, kind="stable")
+    counts = np.bincount(query, minlength=(len(offsets) - 1) * criteria)
+    return np.concatenate([[0], np.cumsum(counts)]), sentence[order], criterion[order]
+
+
+def query_edges(graph: sparse.csr_matrix, sentence: Ints, criterion: Ints, kept: Bools) -> tuple[Ints, Floats]:
+    """The edges of a graph over sentences, within each query's candidates, as places among the nodes."""
+    place = np.full(kept.shape, -1)
+    place[sentence, criterion] = np.arange(len(sentence))
+    joined = graph.tocoo()
+    source, target = place[joined.row], place[joined.col]
+    both = (source >= 0) & (target >= 0)
+    weight = np.broadcast_to(joined.data[:, None], both.shape)[both]
+    return np.stack([source[both], target[both]]), np.asarray(weight, np.float64)

@@ -1,0 +1,134 @@
+"""What a stage of the pipeline is. Labels enter through ``fit`` alone; everything else sees texts and earlier scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evidentia.corpus import Posts
+from evidentia.corpus.posts import offsets_of, rows_of
+from evidentia.tables.queries import Bools, Floats, Frozen, Ints
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Something learnt, in the form that is saved: a document and arrays, never code."""
+
+    document: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    arrays: Arrays = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True, eq=False)
+class View(Frozen):
+    """What a stage may see of some posts: their texts, what the stages before it said, and which candidates are left.
+
+    ``scores`` holds a matrix sentences x criteria for every stage so far, ``kept`` marks the candidates that reached this one.
+    """
+
+    posts: Posts
+    scores: Mapping[str, Floats]
+    kept: Bools
+
+    @classmethod
+    def of(cls, posts: Posts) -> View:
+        """All sentences are candidates, and nobody has said anything yet."""
+        kept = np.ones((len(posts.texts), len(posts.criteria)), bool)
+        return cls(posts.unlabelled(), MappingProxyType({}), kept)
+
+    def take(self, posts: Ints) -> View:
+        """The same about some of the posts."""
+        rows = self.posts.sentences_of(posts)
+        scores = {name: score[rows] for name, score in self.scores.items()}
+        return View(self.posts.take(posts), MappingProxyType(scores), self.kept[rows])
+
+    def heard(self, name: str, score: Floats) -> View:
+        """After one more stage has spoken."""
+        return replace(self, scores=MappingProxyType({**self.scores, name: score}))
+
+    def narrowed(self, name: str, keep: int) -> View:
+        """With the best candidates of each query by the scores of a stage; equal scores keep the order of the post."""
+        return replace(self, kept=self.kept & (ranks(self.scores[name], self.kept, self.posts.offsets) < keep))
+
+
+@dataclass(frozen=True, eq=False)
+class Lesson(Frozen):
+    """The posts to learn from, those to stop early on, and the gold of both; gold of all others reads False."""
+
+    posts: Ints
+    tune: Ints
+    gold: Bools
+
+
+@dataclass(frozen=True, eq=False)
+class Sentences(Frozen):
+    """Inputs with a row for every sentence, dense or sparse."""
+
+    features: Any
+    offsets: Ints
+
+    def rows(self, posts: Ints) -> Ints:
+        """The sentences of some posts."""
+        return rows_of(posts, self.offsets)
+
+    def take(self, posts: Ints) -> Sentences:
+        """The same about some of the posts."""
+        return Sentences(self.features[self.rows(posts)], offsets_of(posts, self.offsets))
+
+
+class Inputs(Protocol):
+    """What a model reads about some posts."""
+
+    def take(self, posts: Ints) -> Any:
+        """The same about some of the posts."""
+
+
+class Stage(Protocol):
+    """One step of the pipeline, as configured.
+
+    ``space`` is learnt from the TRAIN posts without labels (a vocabulary, document frequencies), ``inputs`` is what the model
+    reads, ``fit`` learns from labels, and ``score`` gives a number per sentence and criterion (a gate: per post and
+    criterion); larger means evidence is likelier.
+    """
+
+    @property
+    def learns(self) -> bool:
+        """Whether ``fit`` looks at labels; then later stages learn from cross-fitted scores."""
+
+    def space(self, train: View) -> Parts:
+        """What can be learnt without labels."""
+
+    def inputs(self, space: Parts, view: View) -> Inputs:
+        """What the model reads about every candidate of the posts in view."""
+
+    def fit(self, inputs: Any, lesson: Lesson, *, seed: int) -> Parts:
+        """The model, learnt from the posts of the lesson."""
+
+    def score(self, space: Parts, model: Parts, inputs: Any) -> Floats:
+        """What the model says of everything that ``inputs`` is about."""
+
+
+def ranks(score: Floats, kept: Bools, offsets: Ints) -> Ints:
+    """The place of every sentence among the candidates of its query, best first from 0; the others come after them.
+
+    >>> ranks(np.array([[1.0], [3.0], [2.0]]), np.array([[True], [True], [False]]), np.array([0, 3])).T.tolist()
+    [[1, 0, 2]]
+    """
+    owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    place = np.empty(score.shape, np.int64)
+    for column in range(score.shape[1]):
+        order = np.lexsort((-score[:, column], ~kept[:, column], owner))
+        place[order, column] = np.arange(len(order)) - offsets[:-1][owner]
+    return place
+
+
+def best(score: Floats, kept: Bools, offsets: Ints) -> Floats:
+    """The best score among the candidates of each query, posts x criteria."""
+    found: Floats = np.maximum.reduceat(np.where(kept, score, -np.inf), offsets[:-1], axis=0)
+    return found

@@ -1,0 +1,106 @@
+"""The trained reranker: boosted trees or a logistic regression over what is known of each candidate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evidentia.corpus.posts import offsets_of, rows_of
+from evidentia.pipeline.stage import Lesson, Parts, View
+from evidentia.pipeline.stages.boosting import ask_trees, fit_trees
+from evidentia.pipeline.stages.features import candidate_features
+from evidentia.tables.queries import Bools, Floats, Frozen, Ints
+
+Model = Literal["boosting", "logistic"]
+
+
+@dataclass(frozen=True, eq=False)
+class CandidateTable(Frozen):
+    """Features of every candidate, which of them reached the stage, and the post of every sentence."""
+
+    names: tuple[str, ...]
+    values: NDArray[np.float32]
+    kept: Bools
+    offsets: Ints
+
+    @property
+    def owner(self) -> Ints:
+        """The post of every sentence."""
+        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+
+    def take(self, posts: Ints) -> CandidateTable:
+        """The same about some of the posts."""
+        rows = rows_of(posts, self.offsets)
+        return CandidateTable(self.names, self.values[rows], self.kept[rows], offsets_of(posts, self.offsets))
+
+    def of(self, posts: Ints) -> Bools:
+        """The candidates of some posts, as a mask over sentences x criteria."""
+        return self.kept & np.isin(self.owner, posts)[:, None]
+
+
+@dataclass(frozen=True)
+class LearnToRank:
+    """Learns whether a candidate is gold from every candidate of the TRAIN posts, and ranks by the log odds."""
+
+    model: Model = "boosting"
+    trees: int = 200
+    learns: bool = True
+
+    def space(self, train: View) -> Parts:
+        """Nothing but what the stages before it said."""
+        return Parts()
+
+    def inputs(self, space: Parts, view: View) -> CandidateTable:
+        """The features of every candidate."""
+        names, values = candidate_features(view)
+        return CandidateTable(names, values, view.kept, view.posts.offsets)
+
+    def fit(self, inputs: CandidateTable, lesson: Lesson, *, seed: int) -> Parts:
+        """Trees, or weights."""
+        rows = inputs.of(lesson.posts)
+        features, labels = inputs.values[rows], lesson.gold[rows]
+        if self.model == "boosting":
+            learnt = fit_trees(features, labels, trees=self.trees, seed=seed)
+        else:
+            learnt = fit_logistic(one_per_criterion(features), labels)
+        return Parts({**learnt.document, "features": list(inputs.names)}, learnt.arrays)
+
+    def score(self, space: Parts, model: Parts, inputs: CandidateTable) -> Floats:
+        """The log odds that each candidate is gold; what did not reach the stage scores lowest."""
+        features = inputs.values[inputs.kept]
+        said = (
+            ask_trees(model, features) if self.model == "boosting" else ask_logistic(model, one_per_criterion(features))
+        )
+        scores = np.full(inputs.kept.shape, said.min(initial=0.0))
+        scores[inputs.kept] = said
+        return scores
+
+
+def one_per_criterion(features: NDArray[np.float32]) -> Floats:
+    """The last column, a code, as one column per code: what a linear model can use."""
+    codes = features[:, -1].astype(np.int64)
+    return np.column_stack([features[:, :-1].astype(np.float64), np.eye(int(codes.max(initial=0)) + 1)[codes]])
+
+
+def fit_logistic(features: Floats, labels: Bools, *, strength: float = 1.0) -> Parts:
+    """A logistic regression over standardised features; labels of one class give a constant."""
+    from sklearn.linear_model import LogisticRegression
+
+    mean, scale = features.mean(0), features.std(0)
+    scale = np.where(scale > 0, scale, 1.0)
+    weights, bias = np.zeros(features.shape[1]), 6.0 if labels.all() else -6.0
+    if labels.any() and not labels.all():
+        fitted = LogisticRegression(C=strength, max_iter=500).fit((features - mean) / scale, labels)
+        weights, bias = fitted.coef_[0], float(fitted.intercept_[0])
+    return Parts({"bias": bias}, {"mean": mean, "scale": scale, "weights": weights})
+
+
+def ask_logistic(model: Parts, features: Floats) -> Floats:
+    """The log odds of every row."""
+    wide = len(model.arrays["weights"])
+    given = features if features.shape[1] == wide else np.pad(features, ((0, 0), (0, wide - features.shape[1])))
+    odds: Floats = (given - model.arrays["mean"]) / model.arrays["scale"] @ model.arrays["weights"]
+    return odds + float(model.document["bias"])

@@ -1,0 +1,116 @@
+"""The graph reranker without torch: scores travel along the edges, and a logistic regression weighs what arrives.
+
+This is simple graph convolution (Wu et al. 2019) on scores: powers of the graph take the place of layers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from evidentia.pipeline.graphs import adjacency, likeness
+from evidentia.pipeline.mixing import choose_weight, mixed
+from evidentia.corpus.posts import offsets_of, rows_of
+from evidentia.pipeline.stage import Lesson, Parts, View
+from evidentia.pipeline.stages.ltr import ask_logistic, fit_logistic
+from evidentia.pipeline.stages.spaces import learn_lsa, lsa_vectors
+from evidentia.tables.queries import Bools, Floats, Frozen, Ints
+
+ARRIVALS = ("own", "alike", "alike twice", "alike best", "beside", "beside best", "post")
+
+
+@dataclass(frozen=True, eq=False)
+class Arrivals(Frozen):
+    """What arrives at every candidate, sentences x criteria x arrivals; the first is its own score."""
+
+    values: Floats
+    kept: Bools
+    offsets: Ints
+
+    def take(self, posts: Ints) -> Arrivals:
+        """The same about some of the posts."""
+        rows = rows_of(posts, self.offsets)
+        return Arrivals(self.values[rows], self.kept[rows], offsets_of(posts, self.offsets))
+
+    def of(self, posts: Ints) -> Bools:
+        """The candidates of some posts, as a mask."""
+        mask = np.zeros(self.kept.shape, bool)
+        rows = rows_of(posts, self.offsets)
+        mask[rows] = self.kept[rows]
+        return mask
+
+
+@dataclass(frozen=True)
+class Propagation:
+    """Scores of neighbours, of sentences alike and of theirs; mixed with the input by a weight chosen on TUNE."""
+
+    source: str = "reranker"
+    neighbours: int = 3
+    learns: bool = True
+
+    def space(self, train: View) -> Parts:
+        """Where sentences are alike: latent semantic analysis of the TRAIN sentences."""
+        return learn_lsa(train.posts.texts)
+
+    def inputs(self, space: Parts, view: View) -> Arrivals:
+        """The score of every candidate and what its neighbours send."""
+        alike = likeness(lsa_vectors(space, view.posts.texts), view.posts.offsets, self.neighbours)
+        beside = adjacency(view.posts.offsets)
+        own = view.scores[self.source]
+        values = np.empty((*own.shape, len(ARRIVALS)))
+        once = _mean_of(alike, own, view.kept)
+        best_of_post = np.maximum.reduceat(
+            np.where(view.kept, own, own.min(initial=0.0)), view.posts.offsets[:-1], axis=0
+        )
+        arrived = (
+            *(own, once, _mean_of(alike, once, view.kept), _best_of(alike, own, view.kept)),
+            *(_mean_of(beside, own, view.kept), _best_of(beside, own, view.kept), best_of_post[view.posts.owner]),
+        )
+        for at, column in enumerate(arrived):
+            values[:, :, at] = column
+        return Arrivals(values, view.kept, view.posts.offsets)
+
+    def fit(self, inputs: Arrivals, lesson: Lesson, *, seed: int) -> Parts:
+        """Weights of what arrives, and how much the result counts beside the score that came in."""
+        rows = inputs.of(lesson.posts)
+        learnt = fit_logistic(inputs.values[rows], lesson.gold[rows])
+        refined = _said(learnt, inputs)
+        tune = rows_of(lesson.tune, inputs.offsets)
+        weight = choose_weight(
+            inputs.values[tune, :, 0],
+            refined[tune],
+            kept=inputs.kept[tune],
+            gold=lesson.gold[tune],
+            offsets=offsets_of(lesson.tune, inputs.offsets),
+        )
+        return Parts({**learnt.document, "arrivals": list(ARRIVALS), **weight.to_dict()}, learnt.arrays)
+
+    def score(self, space: Parts, model: Parts, inputs: Arrivals) -> Floats:
+        """The mixture."""
+        return mixed(inputs.values[:, :, 0], _said(model, inputs), model.document["weight"])
+
+
+def _said(model: Parts, inputs: Arrivals) -> Floats:
+    shape = inputs.kept.shape
+    return ask_logistic(model, inputs.values.reshape(-1, len(ARRIVALS))).reshape(shape)
+
+
+def _mean_of(graph: sparse.csr_matrix, score: Floats, kept: Bools) -> Floats:
+    """The weighted mean over the neighbours that are candidates; its own score where there is none."""
+    total = graph @ kept.astype(np.float64)
+    arrived = graph @ np.where(kept, score, 0.0)
+    found: Floats = np.where(total > 0, arrived / np.where(total > 0, total, 1.0), score)
+    return found
+
+
+def _best_of(graph: sparse.csr_matrix, score: Floats, kept: Bools) -> Floats:
+    """The best score among the neighbours that are candidates; the lowest of all where there is none."""
+    lowest = score.min(initial=0.0)
+    sent = np.where(kept, score, lowest)
+    has = np.diff(graph.indptr) > 0
+    best = np.full_like(score, lowest)
+    if has.any():
+        best[has] = np.maximum.reduceat(sent[graph.indices], graph.indptr[:-1][has], axis=0)
+    return best
