@@ -75,11 +75,11 @@ class Writer:
         ends = np.cumsum(shares)
         return int(np.searchsorted(ends, self._rng.random() * ends[-1], side="right"))
 
-    def frame_of(self, frames: Sequence[Item]) -> Item:
-        """One that the post has not used yet; the first of the list are common, the last ones rare."""
+    def frame_of(self, frames: Sequence[Item], *, tail: float = _TAIL) -> Item:
+        """One that the post has not used yet; the first of the list are common, the last ones rare unless ``tail`` is 0."""
         left = self._left.get(frames)
         if not left:
-            haste = (np.arange(len(frames)) + _FRONT) ** _TAIL
+            haste = (np.arange(len(frames)) + _FRONT) ** tail
             left = np.argsort(-self._rng.standard_exponential(len(frames)) * haste, kind="stable").tolist()
             self._left[frames] = left
         return frames[left.pop()]

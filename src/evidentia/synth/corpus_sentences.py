@@ -22,7 +22,7 @@ _FOLLOWED, _TRAP_FOLLOWED = (
     0.015,
     0.06,
 )  # of neutral talk and of traps have a sentence after them that evidence could have
-_JOINED_TALK = 0.2  # of the neutral talk says two things
+_JOINED_TALK = 0.25  # of the neutral talk says two things
 _EVIDENCE_SHARE = {"clause": 0.72, "spread": 0.09, "continued": 0.1, "context": 0.07, "ambiguous": 0.02}
 _TRAP_SHARE = {
     **{"negation": 0.17, "other-person": 0.19, "past": 0.14, "hypothetical": 0.12, "idiom": 0.09, "general": 0.11},
@@ -103,10 +103,10 @@ class Author:
     def filler(self, topic: str) -> Unit:
         """A sentence of a topic."""
         frames = self._words.topics[topic]
-        text = self._writer.write(self._writer.frame_of(frames))
-        if not text.endswith("?") and self._writer.chance(_JOINED_TALK):
-            text = f"{text}{self._writer.one_of(_JOINTS)}{self._writer.write(self._writer.frame_of(frames))}"
-        talk = Sentence(self._dressed(text, scale=0.6, light=True), "filler")
+        said = [self._writer.write(self._writer.frame_of(frames, tail=0.0)) for _ in range(2)]
+        joined = self._writer.chance(_JOINED_TALK) and not any(text.endswith("?") for text in said)
+        text = self._writer.one_of(_JOINTS).join(said) if joined else said[0]
+        talk = Sentence(self._dressed(text, scale=0.8, light=True), "filler")
         return (talk, self._follow_up("follow-up")) if self._writer.chance(_FOLLOWED) else (talk,)
 
     def _stated(self, own: CriterionWords, criterion: int, *, gold: bool) -> Sentence:
