@@ -14,6 +14,7 @@ import typer
 import evidentia
 from evidentia.cli import (
     compare,
+    corpus,
     demo,
     evaluate,
     explain,
@@ -46,6 +47,7 @@ COMMANDS = (
 )
 for command in COMMANDS:
     app.command()(command)
+app.add_typer(corpus.app, name="corpus")
 
 
 def _version(value: bool) -> None:

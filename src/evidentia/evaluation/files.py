@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import platform
 import re
-import shutil
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, fields
 from datetime import UTC, datetime
@@ -22,6 +19,7 @@ import polars as pl
 from evidentia.errors import OutputError, counted
 from evidentia.results import Comparison, Evaluation, dumps, dumps_by_line
 from evidentia.results.derived import is_derived
+from evidentia.results.folder import replace_folder
 from evidentia.tables import DatasetCard, Items, Run
 
 MANIFEST_SCHEMA = "evidentia.manifest/1"
@@ -54,28 +52,7 @@ FORMULA_START = r"^'*[=+\-@\t\r]"  # what a spreadsheet would run, also behind t
 def write_folder(folder: Path, fill: Callable[[Path], None], *, force: bool) -> None:
     """Let ``fill`` write into a temporary folder beside ``folder`` and move it into place; on failure nothing changes."""
     may_write(folder, force=force)
-    folder = folder.resolve()
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-    except OSError as error:
-        raise OutputError(
-            f"Cannot write beside {folder.name}: {error.strerror}. Choose another folder with -o."
-        ) from None
-    try:
-        fill(temporary)
-        temporary.chmod(0o777 & ~_umask())
-        _swap(temporary, folder)
-    except OSError as error:
-        raise OutputError(f"Writing {folder.name} failed: {error.strerror}. Nothing was changed.") from None
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-
-
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
+    replace_folder(folder, fill)
 
 
 def may_write(folder: Path, *, force: bool) -> None:
@@ -109,22 +86,6 @@ def may_write(folder: Path, *, force: bool) -> None:
             f"{name} holds {counted(len(strangers), 'file')} that Evidentia did not write (first: {strangers[0].name}). "
             "Move them away, or choose another folder with -o."
         )
-
-
-def _swap(temporary: Path, folder: Path) -> None:
-    if not folder.exists():
-        temporary.rename(folder)
-        return
-    old = Path(tempfile.mkdtemp(prefix=f".{folder.name}.old.", dir=folder.parent))
-    folder.rename(old / folder.name)
-    try:
-        temporary.rename(folder)
-    except OSError:
-        (old / folder.name).rename(folder)
-        raise
-    finally:
-        if folder.exists():
-            shutil.rmtree(old, ignore_errors=True)
 
 
 def write_result(

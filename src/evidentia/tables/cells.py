@@ -41,6 +41,7 @@ def holds_numbers(series: pl.Series) -> bool:
     return bool(filled.any() and _number(series).filter(filled).is_not_null().all())
 
 
+FORMULA = re.compile(r"'*[=+\-@\t\r]")
 QUOTED = re.compile(r"^'('*[=+\-@\t\r])")  # what a spreadsheet would run, behind the quote that keeps it from doing so
 
 
@@ -53,6 +54,15 @@ def unquoted(series: pl.Series) -> pl.Series:
     if series.dtype != pl.String or not series.str.starts_with("'").any():
         return series
     return series.str.replace(QUOTED.pattern, "${1}")
+
+
+def defused(cell: str) -> str:
+    """Put a quote before what a spreadsheet would run as a formula; ``unquoted`` takes it away.
+
+    >>> defused("=s1|s2"), defused("s1")
+    ("'=s1|s2", 's1')
+    """
+    return f"'{cell}" if FORMULA.match(cell) else cell
 
 
 def _wrong_type(table: Table, name: str, kind: str, bad: Ints) -> list[Problem]:

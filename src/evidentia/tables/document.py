@@ -62,10 +62,15 @@ class Faults:
         """Note one fault."""
         self.places.setdefault(kind, []).append(place)
 
+    @property
+    def problems(self) -> list[Problem]:
+        """One problem for every kind that was noted."""
+        return [self._problem(kind, places) for kind, places in self.places.items()]
+
     def refuse(self) -> None:
         """Raise everything that was noted as one InputError; nothing happens if there is nothing."""
         if self.places:
-            raise InputError(*(self._problem(kind, places) for kind, places in self.places.items()))
+            raise InputError(*self.problems)
 
     def _problem(self, kind: Kind, places: Sequence[str]) -> Problem:
         message = f"{self.name}: {counted(len(places), kind.unit)} {kind.what} (first: {places[0]})."

@@ -1,0 +1,103 @@
+"""`evidentia corpus`: look at a corpus, check it, or make one."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evidentia.cli.progress import progress_bar
+from evidentia.errors import counted
+
+app = typer.Typer(
+    help="Posts, criteria and labels: stats, validate, import-redsm5.", no_args_is_help=True, rich_markup_mode="rich"
+)
+
+Folder = Annotated[
+    Path, typer.Argument(metavar="FOLDER", help="Holds documents.jsonl, criteria.jsonl and labels.csv, also gzipped.")
+]
+Splitter = Annotated[
+    str, typer.Option("--splitter", help="Cuts posts that are given as text: pysbd, sentencex or lines.")
+]
+NoLabels = Annotated[bool, typer.Option("--no-labels", help="Neither need nor read labels.csv.")]
+
+
+@app.command()
+def stats(
+    folder: Folder,
+    splitter: Splitter = "pysbd",
+    no_labels: NoLabels = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON.")] = False,
+) -> None:
+    """Say how many posts, sentences and queries a corpus has, and how much evidence by criterion."""
+    from rich.console import Console
+
+    from evidentia.corpus import corpus_stats, read_corpus
+
+    corpus = read_corpus(folder, splitter=splitter, labels=not no_labels)
+    found = corpus_stats(corpus)
+    if as_json:
+        sys.stdout.write(found.to_json())
+        return
+    console = Console(highlight=False)
+    for table in found.tables():
+        console.print(table)
+        console.print()
+    _say(corpus.notes)
+
+
+@app.command()
+def validate(folder: Folder, splitter: Splitter = "pysbd", no_labels: NoLabels = False) -> None:
+    """Read a corpus and list every problem found, not just the first; nothing is written.
+
+    Exit codes: 0 fine, 2 bad input.
+    """
+    from evidentia.corpus import validate_corpus
+
+    problems = validate_corpus(folder, splitter=splitter, labels=not no_labels)
+    for problem in problems:
+        print(f"{problem.code}: {problem.message}", file=sys.stderr)
+    if problems:
+        print(f"evidentia: {counted(len(problems), 'problem')} found.", file=sys.stderr)
+        raise typer.Exit(2)
+    print("No problems found.")
+
+
+@app.command("import-redsm5")
+def import_redsm5(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Holds redsm5_posts.csv and redsm5_annotations.csv, also gzipped.")
+    ],
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="CORPUS", help="Folder for the corpus.")],
+    splitter: Annotated[
+        str, typer.Option("--splitter", help="Cuts what is not annotated: pysbd, sentencex or lines.")
+    ] = "pysbd",
+    force: Annotated[bool, typer.Option("--force", help="Replace CORPUS if it is a corpus and nothing else.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+) -> None:
+    """Make a corpus of ReDSM5 as its authors distribute it; you need access to their files.
+
+    Annotated sentences keep their ids, and the rest of every post is cut around them. Explanations are not taken over.
+    """
+    from evidentia.corpus import corpus_stats
+    from evidentia.corpus.redsm5 import import_redsm5
+
+    with progress_bar("cutting posts into sentences", quiet=quiet):
+        corpus = import_redsm5(folder, out, splitter=splitter, force=force)
+    if quiet:
+        return
+    found = corpus_stats(corpus)
+    assert found.evidence is not None
+    print(
+        f"{counted(found.posts, 'post')}, {counted(found.queries, 'query', 'queries')}, "
+        f"{found.evidence.queries_with_evidence:,} with evidence, {counted(found.sentences.total, 'sentence')}."
+    )
+    _say(corpus.notes)
+    print(f"written to {out}")
+
+
+def _say(notes: tuple[str, ...]) -> None:
+    for note in notes:
+        print(f"note: {note}")

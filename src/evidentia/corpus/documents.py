@@ -1,0 +1,156 @@
+"""documents.jsonl: posts with their sentences, or with a text that is cut into sentences here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from evidentia.corpus.records import (
+    LOSES_RECORDS,
+    Record,
+    broken_text,
+    has_surrogate,
+    read_id,
+    read_records,
+    read_text,
+    unread_keys,
+    wrong_type,
+)
+from evidentia.corpus.splitter import described, split
+from evidentia.errors import Problem, counted, shown
+from evidentia.tables.document import Faults, Kind
+from evidentia.tables.files import Content
+
+_KEYS = ("post_id", "sentences", "text")
+_BOTH = Kind(
+    "SENTENCES_AND_TEXT", "post", "with both sentences and text", "Keep one: sentences, or a text to be split."
+)
+_NEITHER = Kind("MISSING_KEY", "post", "with neither sentences nor text", "Give every post one of them.")
+_NO_SENTENCES = Kind("EMPTY_POST", "post", "without a sentence", "Leave them out, or give them a text.")
+_SAME_POST = Kind("DUPLICATE_POST", "post", "whose post_id an earlier one has", "Keep one line per post.")
+_SAME_UID = Kind("DUPLICATE_UID", "sentence", "whose sent_uid the same post has before", "Give each a uid of its own.")
+_OTHER_POST = Kind(
+    "UID_IN_TWO_POSTS",
+    "sentence",
+    "whose sent_uid an earlier post has",
+    "Give each a uid of its own in the whole corpus.",
+)
+_KEEPS_UIDS = {"EMPTY_TEXT", "EMPTY_POST", "DUPLICATE_UID", "UID_IN_TWO_POSTS"}
+
+
+@dataclass(eq=False)
+class Documents:
+    """What a file of posts holds.
+
+    After a problem posts or sentences may be missing here: ``posts_known`` and ``uids_known`` say whether an id that is
+    looked up in vain does not exist.
+    """
+
+    post_ids: list[str] = field(default_factory=list)
+    lengths: list[int] = field(default_factory=list)
+    sent_uids: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    cut: int = 0
+    posts_known: bool = True
+    uids_known: bool = True
+    problems: list[Problem] = field(default_factory=list)
+    notes: tuple[str, ...] = ()
+
+
+def read_documents(content: Content, splitter: str) -> Documents:
+    """Read and check all posts of a file."""
+    reader = _Reader(Faults(content.name), splitter)
+    for record in read_records(content, reader.faults):
+        reader.add(record)
+    made = reader.made
+    made.problems = reader.faults.problems
+    codes = {problem.code for problem in made.problems}
+    made.posts_known = made.posts_known and codes.isdisjoint(LOSES_RECORDS)
+    made.uids_known = made.posts_known and codes <= _KEEPS_UIDS
+    made.notes = unread_keys(content.name, reader.keys, _KEYS)
+    if made.cut:
+        cut = f"{counted(made.cut, 'post')} given as text, cut into sentences by {described(splitter)}"
+        made.notes = (*made.notes, f"{content.name}: {cut}; other versions may cut elsewhere.")
+    return made
+
+
+@dataclass(eq=False)
+class _Reader:
+    """Takes one post after the other, and remembers the ids that were given away."""
+
+    faults: Faults
+    splitter: str
+    made: Documents = field(default_factory=Documents)
+    keys: set[str] = field(default_factory=set)
+    posts: set[str] = field(default_factory=set)
+    owner: dict[str, str] = field(default_factory=dict)
+
+    def add(self, record: Record) -> None:
+        self.keys.update(record.members)
+        place = f"line {record.line}"
+        post = read_id(record.members, "post_id", "post", place, self.faults)
+        if post is not None:
+            place = f"{place}, post {shown(post)}"
+            if post in self.posts:
+                self.faults.add(_SAME_POST, place)
+                return
+            self.posts.add(post)
+        else:
+            self.made.posts_known = False
+        before = len(self.made.texts)
+        self._sentences(record.members, post or f"<line {record.line}>", place)
+        if post is not None:
+            self.made.post_ids.append(post)
+            self.made.lengths.append(len(self.made.texts) - before)
+
+    def _sentences(self, members: Mapping[str, Any], post: str, place: str) -> None:
+        """Take the sentences that are given, or cut the text."""
+        given, text = members.get("sentences"), members.get("text")
+        if given is not None and text is not None:
+            self.faults.add(_BOTH, place)
+        elif text is not None:
+            self._cut(text, post, place)
+        elif given is None:
+            self.faults.add(_NEITHER, place)
+        elif not isinstance(given, list):
+            self.faults.add(wrong_type("post", "sentences", "a list"), place)
+        elif not given:
+            self.faults.add(_NO_SENTENCES, place)
+        else:
+            for index, sentence in enumerate(given):
+                self._given(sentence, post, place, index)
+
+    def _given(self, sentence: object, post: str, place: str, index: int) -> None:
+        where = f"{place}, sentence {index + 1}"
+        if not isinstance(sentence, dict):
+            self.faults.add(wrong_type("sentence", "entry", "an object with sent_uid and text"), where)
+            return
+        uid = read_id(sentence, "sent_uid", "sentence", where, self.faults)
+        text = read_text(sentence, "text", "sentence", where, self.faults)
+        if uid is not None:
+            self._keep(uid, text or "", post, where)
+
+    def _cut(self, text: object, post: str, place: str) -> None:
+        if not isinstance(text, str):
+            self.faults.add(wrong_type("post", "text", "a text"), place)
+        elif has_surrogate(text):
+            self.faults.add(broken_text("post", "text"), place)
+        elif not text.strip():
+            self.faults.add(_NO_SENTENCES, place)
+        else:
+            self.made.cut += 1
+            for index, span in enumerate(split(text, self.splitter)):
+                where = f"{place}, sentence {index + 1}"
+                uid = read_id({"sent_uid": f"{post}_{index}"}, "sent_uid", "sentence", where, self.faults)
+                if uid is not None:
+                    self._keep(uid, text[span.start : span.stop], post, where)
+
+    def _keep(self, uid: str, text: str, post: str, where: str) -> None:
+        earlier = self.owner.get(uid)
+        if earlier is None:
+            self.owner[uid] = post
+            self.made.sent_uids.append(uid)
+            self.made.texts.append(text)
+        else:
+            self.faults.add(_SAME_UID if earlier == post else _OTHER_POST, f"{where}, uid {shown(uid)}")

@@ -1,0 +1,157 @@
+"""Read a corpus: three files, checked in one pass, and every problem raised together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from evidentia.corpus.criteria import Criteria, parse_criteria
+from evidentia.corpus.documents import Documents, read_documents
+from evidentia.corpus.labels import parse_labels
+from evidentia.corpus.posts import Criterion, Posts
+from evidentia.corpus.splitter import DEFAULT, splitter_named
+from evidentia.errors import InputError, Problem
+from evidentia.tables.files import load, read_content
+from evidentia.tables.queries import Bools
+from evidentia.tables.run import Source
+
+DOCUMENTS, CRITERIA, LABELS = "documents.jsonl", "criteria.jsonl", "labels.csv"
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """A corpus that was read and checked. ``splitter`` is None where all sentences were given."""
+
+    posts: Posts = field(repr=False)
+    sources: tuple[Source, ...] = ()
+    notes: tuple[str, ...] = ()
+    splitter: str | None = None
+
+    def __len__(self) -> int:
+        return len(self.posts)
+
+
+def read_corpus(folder: Path | str, *, splitter: str = DEFAULT, labels: bool = True) -> Corpus:
+    """Read and check a folder with documents.jsonl, criteria.jsonl and labels.csv, each also gzipped.
+
+    Posts that have a text instead of sentences are cut by the ``splitter``. With ``labels=False`` the labels are neither
+    needed nor read, and there is no gold. All problems that one pass can find are raised together in one InputError.
+    """
+    splitter_named(splitter)  # a wrong name should not cost the reading
+    folder = Path(folder)
+    if not folder.is_dir():
+        message = f"{folder.name}: no such folder. Name a folder with {DOCUMENTS}, {CRITERIA} and {LABELS}."
+        raise InputError(Problem("MISSING_FOLDER", message))
+    reader = _Reader(folder, splitter)
+    documents, criteria = reader.documents(), reader.criteria()
+    gold = reader.gold(documents, criteria) if labels else None
+    if reader.problems or documents is None or criteria is None:
+        raise InputError(*reader.problems)
+    return reader.corpus(documents, criteria.criteria, gold)
+
+
+def read_posts(path: Path | str, *, criteria: Sequence[Criterion], splitter: str = DEFAULT) -> Corpus:
+    """Read and check posts alone, to be asked about the given criteria: a documents.jsonl, or a folder that holds one."""
+    splitter_named(splitter)
+    path = Path(path)
+    reader = _Reader(path, splitter)
+    documents = reader.documents() if path.is_dir() else reader.documents(path)
+    if reader.problems or documents is None:
+        raise InputError(*reader.problems)
+    return reader.corpus(documents, tuple(criteria), None)
+
+
+def read_criteria(path: Path | str) -> tuple[Criterion, ...]:
+    """Read and check criteria alone: a criteria.jsonl, or a folder that holds one."""
+    path = Path(path)
+    reader = _Reader(path, "lines")
+    criteria = reader.criteria() if path.is_dir() else reader.criteria(path)
+    if reader.problems or criteria is None:
+        raise InputError(*reader.problems)
+    return criteria.criteria
+
+
+def validate_corpus(folder: Path | str, **options: Any) -> tuple[Problem, ...]:
+    """Every problem that read_corpus would raise, given the same arguments; empty if the corpus is fine."""
+    try:
+        read_corpus(folder, **options)
+    except InputError as error:
+        return error.problems
+    return ()
+
+
+@dataclass(frozen=True, eq=False)
+class _Reader:
+    """Reads one file after the other, and keeps what was wrong with them for the end."""
+
+    folder: Path
+    splitter: str
+    problems: list[Problem] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    sources: list[Source] = field(default_factory=list)
+
+    def documents(self, path: Path | None = None) -> Documents | None:
+        def read() -> Documents:
+            content = read_content(path or find(self.folder, DOCUMENTS))
+            made = read_documents(content, self.splitter)
+            self.sources.append(Source("documents", content.name, content.sha256, len(made.post_ids)))
+            self.problems.extend(made.problems)
+            self.notes.extend(made.notes)
+            return made
+
+        return self._tried(read)
+
+    def criteria(self, path: Path | None = None) -> Criteria | None:
+        def read() -> Criteria:
+            content = read_content(path or find(self.folder, CRITERIA))
+            made = parse_criteria(content)
+            self.sources.append(Source("criteria", content.name, content.sha256, len(made.criteria)))
+            self.problems.extend(made.problems)
+            self.notes.extend(made.notes)
+            return made
+
+        return self._tried(read)
+
+    def gold(self, documents: Documents | None, criteria: Criteria | None) -> Bools | None:
+        def read() -> Bools | None:
+            loaded = load(find(self.folder, LABELS))
+            self.sources.append(Source("labels", loaded.name, loaded.sha256, loaded.frame.height))
+            if documents is None or criteria is None:
+                return None
+            made = parse_labels(loaded, documents, criteria)
+            self.problems.extend(made.problems)
+            return made.gold
+
+        return self._tried(read)
+
+    def corpus(self, documents: Documents, criteria: tuple[Criterion, ...], gold: Bools | None) -> Corpus:
+        posts = Posts(
+            post_ids=tuple(documents.post_ids),
+            sent_uids=tuple(documents.sent_uids),
+            texts=tuple(documents.texts),
+            offsets=np.concatenate([[0], np.cumsum(documents.lengths, dtype=np.int64)]),
+            criteria=criteria,
+            gold=gold,
+        )
+        return Corpus(posts, tuple(self.sources), tuple(self.notes), self.splitter if documents.cut else None)
+
+    def _tried(self, read: Callable[[], T]) -> T | None:
+        try:
+            return read()
+        except InputError as error:
+            self.problems.extend(error.problems)
+            return None
+
+
+def find(folder: Path, name: str) -> Path:
+    """The file of this name in a folder, plain or gzipped; one of them must be there, and not both."""
+    plain, packed = folder / name, folder / f"{name}.gz"
+    if plain.exists() and packed.exists():
+        message = f"{folder.name}: both {plain.name} and {packed.name}. Keep the one that is right."
+        raise InputError(Problem("TWO_FILES", message))
+    return packed if packed.exists() else plain
