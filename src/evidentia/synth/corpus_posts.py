@@ -55,8 +55,7 @@ def _traps(author: Author, writer: Writer, traps: Ints, rates: Floats) -> list[U
 
 def _talk(author: Author, writer: Writer, count: int, topics: tuple[str, ...]) -> list[Unit]:
     """Neutral sentences: a few topics, each for some sentences, between a greeting and a goodbye."""
-    subjects = [topic for topic in topics if topic != "forum"]
-    own = [writer.one_of(subjects) for _ in range(1 + count // 8)]
+    own = [writer.one_of(topics) for _ in range(1 + count // 8)]
     units: list[Unit] = []
     topic = own[0]
     left = count
@@ -64,7 +63,7 @@ def _talk(author: Author, writer: Writer, count: int, topics: tuple[str, ...]) -
         if not writer.chance(_STAY):
             topic = writer.one_of(own)
         ends = left in (1, count) and writer.chance(_GREETING)
-        units.append(author.filler("forum" if ends else topic)[:left])
+        units.append(author.greeting() if ends else author.filler(topic)[:left])
         left -= len(units[-1])
     return units
 

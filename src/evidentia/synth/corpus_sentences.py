@@ -18,10 +18,10 @@ KINDS = (*EVIDENCE_KINDS, "missed", *TRAP_KINDS, "decoy", "filler")
 _INDIRECT = 0.45  # of the clauses
 _OPENED, _TAILED = 0.3, 0.2  # of the sentences
 _FRAMED, _HARD = 0.3, 0.14  # of the evidence: in a frame, and in one that has the words of a trap
-_FOLLOWED, _TRAP_FOLLOWED = (
-    0.015,
-    0.06,
-)  # of neutral talk and of traps have a sentence after them that evidence could have
+# Words that evidence has too come after troublesome talk and after other people's trouble in this share of the cases.
+_FOLLOWED, _TRAP_FOLLOWED = 0.03, 0.15
+_TROUBLESOME = ("work", "home", "money", "study", "venting")
+_LIGHT = 0.3  # of the neutral talk
 _JOINED_TALK = 0.25  # of the neutral talk says two things
 _EVIDENCE_SHARE = {"clause": 0.72, "spread": 0.09, "continued": 0.1, "context": 0.07, "ambiguous": 0.02}
 _TRAP_SHARE = {
@@ -91,14 +91,13 @@ class Author:
         if kind in ("idiom", "keyword", "vague") or (kind == "general" and self._writer.chance(0.4)):
             frames: Sequence[str] = getattr(own, kind)
             return (self._plain(self._writer.frame_of(frames), kind, criterion),)
-        turned = Sentence(self._dressed(self._turned(own, kind)), kind, (criterion,))
-        return (turned, self._follow_up("follow-up", criterion)) if self._writer.chance(_TRAP_FOLLOWED) else (turned,)
+        turned = Sentence(self._dressed(self._turned(own, kind), "bare"), kind, (criterion,))
+        followed = kind == "other-person" and self._writer.chance(_TRAP_FOLLOWED)
+        return (turned, self._follow_up("follow-up", criterion)) if followed else (turned,)
 
     def decoy(self) -> Unit:
         """A question about something else, and an answer that would be evidence after another question."""
-        own = self._writer.one_of(self._words.criteria)
-        lead = self._writer.from_shared("decoys", "leads")
-        return tuple(self._plain(text, "decoy") for text in (lead, self._writer.one_of(own.context)[1]))
+        return tuple(self._plain(text, "decoy") for text in self._writer.frame_of(self._words.decoys, tail=0.0))
 
     def filler(self, topic: str) -> Unit:
         """A sentence of a topic."""
@@ -106,8 +105,13 @@ class Author:
         said = [self._writer.write(self._writer.frame_of(frames, tail=0.0)) for _ in range(2)]
         joined = self._writer.chance(_JOINED_TALK) and not any(text.endswith("?") for text in said)
         text = self._writer.one_of(_JOINTS).join(said) if joined else said[0]
-        talk = Sentence(self._dressed(text, scale=0.8, light=True), "filler")
-        return (talk, self._follow_up("follow-up")) if self._writer.chance(_FOLLOWED) else (talk,)
+        talk = Sentence(self._dressed(text, "light", scale=0.8), "filler")
+        followed = topic in _TROUBLESOME and self._writer.chance(_FOLLOWED)
+        return (talk, self._follow_up("follow-up")) if followed else (talk,)
+
+    def greeting(self) -> Unit:
+        """What stands at the beginning or the end of a post."""
+        return (Sentence(sentence(self._writer.write(self._writer.one_of(self._words.greetings))), "filler"),)
 
     def _stated(self, own: CriterionWords, criterion: int, *, gold: bool) -> Sentence:
         text, kind = self._clause(own, NOW)
@@ -160,19 +164,21 @@ class Author:
 
     def _plain(self, frame: str, kind: str, criterion: int | None = None, *, gold: bool = False) -> Sentence:
         about = () if criterion is None else (criterion,)
-        return Sentence(self._dressed(self._writer.write(frame), scale=0.6), kind, about, gold)
+        return Sentence(self._dressed(self._writer.write(frame), "bare", scale=0.6), kind, about, gold)
 
-    def _dressed(self, text: str, scale: float = 1.0, *, light: bool = False) -> str:
-        """With an opener and a tail, now and then, and an end; a light tone is for talk that is about nothing grave."""
+    def _dressed(self, text: str, tone: str = "plain", *, scale: float = 1.0) -> str:
+        """With an opener and a tail, now and then, and an end.
+
+        A light tone is for talk that is about nothing grave; bare tails would not turn what they follow into evidence.
+        """
+        light = tone == "light" and self._writer.chance(_LIGHT)
         if self._writer.chance(_OPENED * scale):
-            text = f"{self._writer.from_shared('openers', self._tone(light))} {text}"
+            text = f"{self._writer.from_shared('openers', 'light' if light else 'plain')} {text}"
         if not text.endswith("?") and self._writer.chance(_TAILED * scale):
-            tail = self._writer.write(self._writer.from_shared("tails", self._tone(light)))
+            name = "light" if light else "bare" if tone == "bare" else "plain"
+            tail = self._writer.write(self._writer.from_shared("tails", name))
             text = f"{text}{' ' if tail.startswith('and ') else ', '}{tail}"
-        return sentence(text, self._writer.one_of((*_ENDS, "!") if light else _ENDS))
-
-    def _tone(self, light: bool) -> str:
-        return "light" if light and self._writer.chance(0.2) else "plain"
+        return sentence(text, "!" if light and self._writer.chance(_LIGHT) else self._writer.one_of(_ENDS))
 
     def _kind(self, shares: dict[str, float]) -> str:
         at = self._writer.place_in(tuple(shares.values()))

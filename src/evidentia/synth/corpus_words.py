@@ -43,6 +43,8 @@ class Words:
     slots: Mapping[str, Texts]
     same: Mapping[str, Texts]  # slots that keep their value for the length of a post
     topics: Mapping[str, Texts]
+    greetings: Texts
+    decoys: Pairs  # answers that are evidence after another question
     shared: Mapping[str, Mapping[str, Texts]]  # frames around a clause, openers and tails
 
 
@@ -59,13 +61,17 @@ def words() -> Words:
         for file in sorted(folder.iterdir(), key=lambda file: file.name)
         if file.name.endswith(".toml")
     }
+    decoys = _pairs(tables["shared.toml"].pop("decoys")["pairs"])
     shared = {name: _texts(table) for name, table in tables["shared.toml"].items()}
     filler = tables["filler_a.toml"] | tables["filler_b.toml"]
+    greetings = tuple(filler.pop("forum")["frames"])
     return Words(
         criteria=tuple(_criterion(table) for table in tables.values() if "id" in table),
         slots=shared.pop("slots"),
         same=_texts(filler.pop("same")),
         topics={name: tuple(table["frames"]) for name, table in filler.items()},
+        greetings=greetings,
+        decoys=decoys,
         shared=shared,
     )
 
@@ -73,9 +79,13 @@ def words() -> Words:
 def _criterion(table: Mapping[str, Any]) -> CriterionWords:
     named = {"criterion_id" if name == "id" else name: value for name, value in table.items()}
     lists = {name: tuple(value) for name, value in named.items() if isinstance(value, list)}
-    pairs = {name: tuple((first, second) for first, second in lists[name]) for name in ("pairs", "context")}
+    pairs = {name: _pairs(table[name]) for name in ("pairs", "context")}
     return CriterionWords(**(named | lists | pairs))
 
 
 def _texts(table: Mapping[str, list[str]]) -> Mapping[str, Texts]:
     return {name: tuple(values) for name, values in table.items()}
+
+
+def _pairs(table: list[list[str]]) -> Pairs:
+    return tuple((first, second) for first, second in table)
