@@ -1,4 +1,4 @@
-"""`evidentia synth`: a synthetic run of known shape."""
+"""`evidentia synth`: a synthetic run or corpus of known shape."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ import typer
 from evidentia.errors import InputError, OutputError, shown
 
 _EVIDENCE = "Evidence runs"
+_BOTH = "Evidence runs and corpora"
+_CORPUS = "Corpora"
 _PHQ8 = "PHQ-8 runs"
 _KINDS = {
     "evidence": (
         *("posts", "criteria", "positives", "mean_candidates", "folds", "difficulty", "ties", "splits"),
         *("format", "trec"),
     ),
+    "corpus": ("posts", "positives", "mean_sentences"),
     "phq8": ("participants", "failures", "abstention"),
 }
 
@@ -25,16 +28,21 @@ def synth(
     context: typer.Context,
     out: Annotated[Path, typer.Option("-o", "--out", metavar="FOLDER", help="Folder for the files.")],
     kind: Annotated[
-        str, typer.Option("--kind", help="evidence: posts, criteria, sentences. phq8: a scorer that may abstain.")
+        str,
+        typer.Option(
+            "--kind",
+            help="evidence: a run over posts, criteria, sentences. corpus: invented texts with labels. "
+            "phq8: a run of a scorer that may abstain.",
+        ),
     ] = "evidence",
     seed: Annotated[int, typer.Option("--seed", help="Same seed, same run.")] = 7,
     force: Annotated[bool, typer.Option("--force", help="Replace files of the same names.")] = False,
-    posts: Annotated[int, typer.Option("--posts", help="How many posts.", rich_help_panel=_EVIDENCE)] = 1477,
+    posts: Annotated[int, typer.Option("--posts", help="How many posts.", rich_help_panel=_BOTH)] = 1477,
     criteria: Annotated[int, typer.Option("--criteria", help="How many criteria.", rich_help_panel=_EVIDENCE)] = 10,
     positives: Annotated[
         int | None,
         typer.Option(
-            "--positives", help="How many queries have evidence; default 9.34 % of them.", rich_help_panel=_EVIDENCE
+            "--positives", help="How many queries have evidence; default 9.34 % of them.", rich_help_panel=_BOTH
         ),
     ] = None,
     mean_candidates: Annotated[
@@ -54,6 +62,9 @@ def synth(
     trec: Annotated[
         bool, typer.Option("--trec", help="Also write TREC qrels and run files.", rich_help_panel=_EVIDENCE)
     ] = False,
+    mean_sentences: Annotated[
+        float, typer.Option("--mean-sentences", help="Mean sentences of a post.", rich_help_panel=_CORPUS)
+    ] = 20,
     participants: Annotated[
         int, typer.Option("--participants", help="How many participants.", rich_help_panel=_PHQ8)
     ] = 41,
@@ -64,15 +75,17 @@ def synth(
         float, typer.Option("--abstention", help="Share of items without an answer, zero-shot.", rich_help_panel=_PHQ8)
     ] = 0.4,
 ) -> None:
-    """Make a synthetic run, seeded, with the shape of the contract's dataset unless told otherwise.
+    """Make a synthetic run or corpus, seeded, with the shape of the contract's dataset unless told otherwise.
 
-    The ids and labels are invented; no text is made. With --kind phq8 it is one JSON file with two modes over the same
+    Everything is invented. Runs have ids and labels, and no text. With --kind corpus it is documents.jsonl, criteria.jsonl
+    and labels.csv, whose sentences were put together from frames of our own: no post of a real person is in it, and a
+    result on it says nothing about real posts. With --kind phq8 it is one JSON file with two modes over the same
     participants.
     """
     _refuse_others(context, kind)
     # every kind takes its own options, under the names of the signature
     settings = {name: context.params[name] for name in ("seed", *_KINDS[kind])}
-    written = (_evidence if kind == "evidence" else _phq8)(out, force, **settings)
+    written = {"evidence": _evidence, "corpus": _corpus, "phq8": _phq8}[kind](out, force, **settings)
     for path in written:
         print(path)
 
@@ -81,8 +94,8 @@ def _refuse_others(context: typer.Context, kind: str) -> None:
     """Stop at an option that says nothing about this kind of run, rather than pass over it."""
     if kind not in _KINDS:
         raise InputError(f"There is no kind {shown(kind)}. Choose one of: {', '.join(_KINDS)}.")
-    others = [name for other, names in _KINDS.items() if other != kind for name in names]
-    for name in others:
+    names = dict.fromkeys(name for others in _KINDS.values() for name in others if name not in _KINDS[kind])
+    for name in names:
         source = context.get_parameter_source(name)
         if source is not None and source.name != "DEFAULT":
             option = "--" + name.replace("_", "-")
@@ -107,6 +120,14 @@ def _evidence(out: Path, force: bool, *, format: str, trec: bool, **settings: An
     run = synthetic_run(**settings)
     written = write_run(run, out, format=format)
     return [*written, *write_trec(run, out)] if trec else written
+
+
+def _corpus(out: Path, force: bool, **settings: Any) -> list[Path]:
+    from evidentia.corpus import write_corpus
+    from evidentia.synth import synthetic_corpus
+
+    write_corpus(synthetic_corpus(**settings), out, force=force)
+    return [out / name for name in ("documents.jsonl", "criteria.jsonl", "labels.csv")]
 
 
 def _phq8(out: Path, force: bool, **settings: Any) -> list[Path]:

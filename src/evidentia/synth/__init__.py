@@ -1,14 +1,21 @@
-"""Invented runs of an evidence pipeline and of a PHQ-8 scorer, for demonstrations, tests and benchmarks; they hold no text."""
+"""Invented corpora, runs of an evidence pipeline and of a PHQ-8 scorer, for demonstrations, tests and benchmarks.
+
+The runs hold no text; the texts of the corpora are our own.
+"""
 
 from evidentia.synth.arrays import SyntheticArrays, synthetic_arrays
+from evidentia.synth.corpus import SyntheticCorpus, synthetic_corpus, synthetic_corpus_with_kinds
 from evidentia.synth.files import write_run, write_trec
 from evidentia.synth.phq8 import synthetic_phq8, write_phq8
 from evidentia.synth.run import SyntheticRun, synthetic_run
 
 __all__ = [
     "SyntheticArrays",
+    "SyntheticCorpus",
     "SyntheticRun",
     "synthetic_arrays",
+    "synthetic_corpus",
+    "synthetic_corpus_with_kinds",
     "synthetic_phq8",
     "synthetic_run",
     "write_phq8",
