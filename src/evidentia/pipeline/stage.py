@@ -24,6 +24,11 @@ class Parts:
     document: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     arrays: Arrays = field(default_factory=lambda: MappingProxyType({}))
 
+    def joined(self, other: Parts) -> Parts:
+        """Both together; they must not share a name."""
+        assert not (self.document.keys() & other.document.keys() or self.arrays.keys() & other.arrays.keys())
+        return Parts({**self.document, **other.document}, {**self.arrays, **other.arrays})
+
 
 @dataclass(frozen=True, eq=False)
 class View(Frozen):

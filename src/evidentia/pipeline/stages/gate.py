@@ -35,9 +35,12 @@ class QueryTable(Frozen):
 
 @dataclass(frozen=True)
 class PooledGate:
-    """Boosted trees or a logistic regression over the pooled scores of a query and those of its post's other criteria."""
+    """A classifier over the pooled scores of a query and those of its post's other criteria.
 
-    model: Literal["boosting", "logistic"] = "boosting"
+    Trees, a logistic regression, or the mean of what both say (``blend``).
+    """
+
+    model: Literal["blend", "boosting", "logistic"] = "blend"
     sources: tuple[str, ...] = ("graph", "reranker", "retriever")
     trees: int = 120
     learns: bool = True
@@ -52,22 +55,26 @@ class PooledGate:
         return QueryTable(names, values, view.posts.offsets)
 
     def fit(self, inputs: QueryTable, lesson: Lesson, *, seed: int) -> Parts:
-        """Trees, or weights, over the queries of the lesson's posts."""
+        """Trees, weights or both, over the queries of the lesson's posts."""
         labels = np.logical_or.reduceat(lesson.gold, inputs.offsets[:-1], axis=0)[lesson.posts].ravel()
         features = _flat(inputs.values[lesson.posts])
-        if self.model == "boosting":
-            learnt = fit_trees(features, labels, trees=self.trees, leaves=8, smallest=30, seed=seed)
-        else:
-            learnt = fit_logistic(one_per_criterion(features), labels)
-        return Parts({**learnt.document, "features": list(inputs.names)}, learnt.arrays)
+        learnt = Parts({"features": list(inputs.names)})
+        if self.model != "logistic":
+            learnt = learnt.joined(fit_trees(features, labels, trees=self.trees, leaves=8, smallest=30, seed=seed))
+        if self.model != "boosting":
+            learnt = learnt.joined(fit_logistic(one_per_criterion(features), labels))
+        return learnt
 
     def score(self, space: Parts, model: Parts, inputs: QueryTable) -> Floats:
         """The log odds that each query has evidence, posts x criteria."""
         features = _flat(inputs.values)
-        said = (
-            ask_trees(model, features) if self.model == "boosting" else ask_logistic(model, one_per_criterion(features))
-        )
-        return said.reshape(inputs.values.shape[:2])
+        said = []
+        if self.model != "logistic":
+            said.append(ask_trees(model, features))
+        if self.model != "boosting":
+            said.append(ask_logistic(model, one_per_criterion(features)))
+        odds: Floats = np.mean(said, axis=0).reshape(inputs.values.shape[:2])
+        return odds
 
 
 @dataclass(frozen=True)
