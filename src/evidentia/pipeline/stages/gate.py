@@ -8,7 +8,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from evidentia.corpus.posts import offsets_of
 from evidentia.pipeline.stage import Lesson, Parts, View, best, ranks
 from evidentia.pipeline.stages.boosting import ask_trees, fit_trees
 from evidentia.pipeline.stages.features import other_criteria

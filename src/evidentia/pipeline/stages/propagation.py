@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from evidentia.corpus.posts import offsets_of, rows_of
 from evidentia.pipeline.graphs import adjacency, likeness
 from evidentia.pipeline.mixing import choose_weight, mixed
-from evidentia.corpus.posts import offsets_of, rows_of
 from evidentia.pipeline.stage import Lesson, Parts, View
 from evidentia.pipeline.stages.ltr import ask_logistic, fit_logistic
 from evidentia.pipeline.stages.spaces import learn_lsa, lsa_vectors
