@@ -17,7 +17,7 @@ def gamma_curves(queries: Queries) -> tuple[Curve, ...]:
     candidates, gate = queries.candidates, queries.gate
     if candidates is None or candidates.node_prob is None:
         return ()
-    points = gamma_sweep(candidates, gate=gate)
+    points = gamma_sweep(candidates, gate=gate, entering=queries.n_ranked)
     some_open, some_gold = gate is None or bool(gate.any()), bool(candidates.is_gold.any())
     columns: dict[str, Column] = {
         "gamma": tuple(point.gamma for point in points),

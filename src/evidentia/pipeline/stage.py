@@ -26,7 +26,8 @@ class Parts:
 
     def joined(self, other: Parts) -> Parts:
         """Both together; they must not share a name."""
-        assert not (self.document.keys() & other.document.keys() or self.arrays.keys() & other.arrays.keys())
+        assert not self.document.keys() & other.document.keys()
+        assert not self.arrays.keys() & other.arrays.keys()
         return Parts({**self.document, **other.document}, {**self.arrays, **other.arrays})
 
 

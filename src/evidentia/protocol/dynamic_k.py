@@ -96,10 +96,13 @@ def gamma_sweep(
     candidates: Candidates,
     *,
     gate: Bools | None = None,
+    entering: Ints | None = None,
     policy: KPolicy | None = None,
     gammas: Sequence[float] = GAMMAS,
 ) -> tuple[GammaPoint, ...]:
     """Mean K, evidence recall and sentences to read for every gamma.
+
+    ``entering`` is how many candidates of each query reached the selection, where earlier stages cut some off (None: all).
 
     The selection is the top K of the ranking by score, ties in input order. Mean K and the shares at a limit are over the
     queries that ``gate`` lets through (None: all); evidence recall is the mean over all queries with gold, and a query
@@ -108,7 +111,7 @@ def gamma_sweep(
     policy = policy or KPolicy()
     lengths = np.diff(candidates.offsets)
     is_open = np.ones(len(lengths), bool) if gate is None else gate
-    floor, cap = policy.limits(lengths)
+    floor, cap = policy.limits(lengths if entering is None else entering)
     points = []
     for gamma in gammas:
         wanted = wanted_k(candidates, gamma)

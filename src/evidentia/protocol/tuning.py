@@ -48,6 +48,13 @@ def tune(run: Run, choices: Choices, *, used: Collection[str] = ()) -> Tuning:
     return Tuning(score, MappingProxyType(choices.to_dict()), made, inputs)
 
 
+def tune_rows(
+    rows: Queries, choices: Choices, *, score: str = "detection_score", used: Collection[str] = ()
+) -> FoldTuning:
+    """Choose a calibrator and thresholds on rows that are all there for that: for a system that is trained to be used."""
+    return _Tuner(rows, score, choices, used).fold(None, np.ones(len(rows), bool))
+
+
 def _folds(tune: Queries, evaluation: Queries) -> list[tuple[str | None, Bools]]:
     """The folds that are judged, each with its TUNE rows."""
     if evaluation.fold is None:

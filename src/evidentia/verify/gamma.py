@@ -22,11 +22,12 @@ class Pool:
     shares: tuple[float, ...]
     gold: tuple[bool, ...]
     is_open: bool
+    entering: int  # the candidates that reached the selection: those of the ranking, where there is one
 
     @property
     def limits(self) -> tuple[int, int]:
         """The least and the largest K; on a short post the least wins."""
-        count = len(self.gold)
+        count = self.entering
         least = min(FEWEST, count)
         return least, max(least, min(MOST, count // 2))
 
@@ -57,7 +58,8 @@ def _pool(query: Query) -> Pool:
     running = list(accumulate(mass))
     ranked = sorted(candidates, key=lambda one: -one.score)  # stable: equal scores keep their order
     shares = tuple(part / running[-1] for part in running)
-    return Pool(shares, tuple(one.gold for one in ranked), query.gate is not False)
+    entering = len(candidates) if query.ranked is None else len(query.ranked)
+    return Pool(shares, tuple(one.gold for one in ranked), query.gate is not False, entering)
 
 
 def _row(pools: Sequence[Pool], gamma: float) -> tuple[Cell, ...]:

@@ -1,0 +1,122 @@
+"""From scores to decisions: node probabilities, gamma, calibration and taus of a fold, all chosen on its TUNE posts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from evidentia.corpus import Posts
+from evidentia.pipeline.fold import Division
+from evidentia.pipeline.selection import Policy, Ranking, Selection, calibrate_nodes, choose_k, select, tune_gamma
+from evidentia.pipeline.stage import View, best
+from evidentia.pipeline.store import Checkpoints
+from evidentia.pipeline.system import GATE, System
+from evidentia.pipeline.work import after
+from evidentia.protocol import Choices
+from evidentia.protocol.calibrators import Calibrator
+from evidentia.protocol.provenance import posts_sha256
+from evidentia.protocol.tuned import FoldTuning
+from evidentia.tables.queries import NEG, POS, Bools, Floats, Ints
+
+Scope = Literal["nothing", "all", "states"]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """Up to where the pipeline goes: the step that ranks, what stands for detection, and what is selected.
+
+    ``selects`` nothing, for all queries alike, or by the state of each.
+    """
+
+    name: str
+    ranked_by: str
+    detects: str
+    selects: Scope
+    choices: Choices
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """What the steps said about all posts of one fold, up to the step that ranks."""
+
+    division: Division
+    view: View
+    detection: Floats
+
+    @classmethod
+    def of(cls, posts: Posts, division: Division, system: System, store: Checkpoints, variant: Variant) -> Scored:
+        """Read the kept scores of a fold, and cut as its steps do."""
+        view = View.of(posts)
+        for step in system.steps:
+            view = after(view, step.name, store.scores(division.fold, step.name), step.keep)
+            if step.name == variant.ranked_by:
+                break
+        if variant.detects == GATE:
+            detection = store.scores(division.fold, GATE)
+        else:
+            detection = best(view.scores[variant.ranked_by], view.kept, posts.offsets)
+        return cls(division, view, detection)
+
+
+@dataclass(frozen=True, eq=False)
+class Decider:
+    """Everything of a fold that was chosen on TUNE."""
+
+    nodes: Calibrator
+    tuning: FoldTuning
+    selection: Selection
+    selects: Scope
+    tune_posts: tuple[str, ...]
+
+    def states(self, detection: Floats) -> tuple[Floats, Ints]:
+        """The calibrated probability and the state of every query; with a single threshold there is no UNCERTAIN."""
+        prob = detection if self.tuning.calibrator is None else self.tuning.calibrator.apply(detection)
+        if self.tuning.three_state is not None:
+            low, high = self.tuning.three_state.tau_neg, self.tuning.three_state.tau_pos
+            assert low is not None
+            assert high is not None
+            return prob, (prob >= low).astype(np.int64) + (prob >= high)
+        assert self.tuning.threshold is not None
+        return prob, np.where(self.tuning.threshold.says_yes(prob), POS, NEG)
+
+    def chosen(self, ranking: Ranking, state: Ints) -> Ints:
+        """K of every query."""
+        if self.selects == "all":
+            return choose_k(self.selection.standard, self.selection.limits, ranking)
+        return select(self.selection, ranking, state)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What was chosen beside the thresholds, and on which posts."""
+        return {
+            "fold": self.tuning.fold,
+            "node_calibrator": {
+                "method": self.nodes.method,
+                "parameters": {name: list(values) for name, values in self.nodes.parameters.items()},
+                "reason": self.nodes.reason,
+            },
+            "selection": {
+                "applies_to": self.selects,
+                "standard": self.selection.standard.to_dict(),
+                "uncertain": self.selection.uncertain.to_dict(),
+            },
+            "tuned_on": {"posts": list(self.tune_posts), "posts_sha256": posts_sha256(self.tune_posts)},
+        }
+
+
+def decider(scored: Scored, gold: Bools, system: System, variant: Variant, tuning: FoldTuning) -> Decider:
+    """Choose node probabilities and gamma on the TUNE posts of a fold, under thresholds that were tuned on them as well."""
+    posts, tune = scored.view.posts, scored.division.tune
+    rows = posts.sentences_of(tune)
+    score, kept = scored.view.scores[variant.ranked_by], scored.view.kept
+    nodes = calibrate_nodes(score[rows], kept[rows], gold[rows])
+    named = tuple(sorted(posts.post_ids[post] for post in tune.tolist()))
+    made = Decider(nodes, tuning, system.selection, variant.selects, named)
+    if system.mean_k_at_most is None or variant.selects == "nothing":
+        return made
+    ranking = Ranking.of(score[rows], kept[rows], posts.take(tune).offsets, nodes)
+    _, state = made.states(scored.detection[tune].ravel())
+    state = np.full_like(state, POS) if variant.selects == "all" else state
+    gamma = tune_gamma(system.selection, ranking, state, mean_k_at_most=system.mean_k_at_most)
+    return replace(made, selection=replace(system.selection, standard=Policy(gamma=gamma)))

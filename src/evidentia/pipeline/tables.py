@@ -1,0 +1,112 @@
+"""The pipeline's output as tables: a row per query, and a row per candidate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from evidentia.corpus import Posts
+from evidentia.pipeline.decide import Decider, Scored
+from evidentia.pipeline.graphs import query_nodes
+from evidentia.pipeline.selection import Ranking
+from evidentia.tables.queries import Bools, Floats, Ints
+
+
+def query_rows(scored: Scored, gold: Bools, posts: Ints, *, split: str, ranked_by: str) -> pl.DataFrame:
+    """The queries of some posts: labels, the ranking, and the score that says whether there is evidence."""
+    some = scored.view.posts.take(posts)
+    rows = scored.view.posts.sentences_of(posts)
+    kept, score = scored.view.kept[rows], scored.view.scores[ranked_by][rows]
+    ends, sentence, _ = _ranked(score, kept, some.offsets)
+    return pl.DataFrame(
+        {
+            **_keys(some),
+            "fold": [scored.division.fold] * (len(some) * len(some.criteria)),
+            "split": [split] * (len(some) * len(some.criteria)),
+            "has_evidence": some.relabelled(gold[rows]).has_evidence().ravel().astype(np.int8),
+            "detection_score": scored.detection[posts].ravel(),
+            "gold_sent_uids": _joined(some, *query_nodes(gold[rows], some.offsets)[:2]),
+            "ranked_sent_uids": _joined(some, ends, sentence),
+            "n_candidates": np.repeat(some.lengths, len(some.criteria)),
+        }
+    )
+
+
+def _keys(posts: Posts) -> dict[str, list[str]]:
+    return {
+        "post_id": [post for post in posts.post_ids for _ in posts.criteria],
+        "criterion_id": list(posts.criterion_ids) * len(posts),
+    }
+
+
+def _ranked(score: Floats, kept: Bools, offsets: Ints) -> tuple[Ints, Ints, Ints]:
+    """The candidates of every query, best first; equal scores keep the order of the post."""
+    ends, sentence, criterion = query_nodes(kept, offsets)
+    query = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
+    order = np.lexsort((-score[sentence, criterion], query))
+    return ends, sentence[order], criterion[order]
+
+
+def _joined(posts: Posts, ends: Ints, sentence: Ints) -> list[str]:
+    uids = [posts.sent_uids[at] for at in sentence.tolist()]
+    return ["|".join(uids[start:stop]) for start, stop in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)]
+
+
+def selected_column(scored: Scored, posts: Ints, made: Decider, *, ranked_by: str) -> pl.Series:
+    """The sentences that are returned for every query of some posts."""
+    some, rows = scored.view.posts.take(posts), scored.view.posts.sentences_of(posts)
+    ranking = Ranking.of(scored.view.scores[ranked_by][rows], scored.view.kept[rows], some.offsets, made.nodes)
+    _, state = made.states(scored.detection[posts].ravel())
+    chosen = made.chosen(ranking, state)
+    owner = np.repeat(np.arange(len(chosen)), np.diff(ranking.offsets))
+    taken = np.arange(len(owner)) - ranking.offsets[:-1][owner] < chosen[owner]
+    ends = np.concatenate([[0], np.cumsum(np.bincount(owner[taken], minlength=len(chosen)))])
+    return pl.Series("selected_sent_uids", _joined(some, ends, ranking.sentence[taken]))
+
+
+def candidate_rows(
+    scored: Scored, gold: Bools, posts: Ints, made: Decider, steps: Sequence[str], *, ranked_by: str
+) -> pl.DataFrame:
+    """Every sentence of some posts as a candidate of every criterion, with what each stage said.
+
+    ``score`` orders them: candidates of the ranking by its score, then those that were cut off, in the order of the stage that
+    cut them, one step apart. ``node_prob`` of those is 0: they can no longer be returned.
+    """
+    view = scored.view
+    some, rows = view.posts.take(posts), view.posts.sentences_of(posts)
+    criteria = len(some.criteria)
+    ends, sentence, criterion = query_nodes(np.ones((len(rows), criteria), bool), some.offsets)
+    final, kept = view.scores[ranked_by][rows], view.kept[rows]
+    score = _with_tail(final, kept, view.scores[steps[0]][rows], some.offsets)
+    prob = np.where(kept, made.nodes.apply(final.ravel()).reshape(final.shape), 0.0)
+    uids = np.array(some.sent_uids, object)
+    named = np.repeat(np.array(_keys(some)["post_id"], object), np.diff(ends))
+    ids = np.array(some.criterion_ids, object)
+    said = {f"{name}_score": view.scores[name][rows][sentence, criterion] for name in steps if name in view.scores}
+    return pl.DataFrame(
+        {
+            "post_id": named.tolist(),
+            "criterion_id": ids[criterion].tolist(),
+            "sent_uid": uids[sentence].tolist(),
+            "score": score[sentence, criterion],
+            "is_gold": gold[rows][sentence, criterion],
+            "node_prob": prob[sentence, criterion],
+            **said,
+            "fold": [scored.division.fold] * len(sentence),
+        }
+    )
+
+
+def _with_tail(final: Floats, kept: Bools, first: Floats, offsets: Ints) -> Floats:
+    """Scores in which what was cut off comes after all that was kept; it keeps the order that the first stage gave it."""
+    owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    lowest = np.minimum.reduceat(np.where(kept, final, np.inf), offsets[:-1], axis=0)
+    scores = final.copy()
+    for column in range(final.shape[1]):
+        cut = np.flatnonzero(~kept[:, column])
+        order = cut[np.lexsort((-first[cut, column], owner[cut]))]
+        start = np.searchsorted(owner[order], owner[order])
+        scores[order, column] = lowest[owner[order], column] - 1 - (np.arange(len(order)) - start)
+    return scores

@@ -1,0 +1,122 @@
+"""The folds in processes of their own: every step is kept when it is done, and nobody outlives the command."""
+
+from __future__ import annotations
+
+import ctypes
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+
+from evidentia.corpus import Posts
+from evidentia.errors import EvidentiaError, OutputError
+from evidentia.pipeline.fold import Division, run_step
+from evidentia.pipeline.stage import View
+from evidentia.pipeline.store import KEEP, Checkpoints
+from evidentia.pipeline.system import GATE, System
+from evidentia.tables.queries import Floats
+
+Progress = Callable[[int, int], None]
+_DIES_WITH_PARENT = 1  # PR_SET_PDEATHSIG
+_LOOK_EVERY = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """One fold to be run."""
+
+    system: System
+    posts: Posts
+    division: Division
+    store: Checkpoints
+
+
+def run_jobs(jobs: Sequence[Job], *, workers: int, progress: Progress | None = None) -> None:
+    """Run every fold, some at a time; what is already kept is not done again."""
+    total = sum(len(tuple(job.system)) for job in jobs)
+    left = [job for job in jobs if not all(job.store.has(job.division.fold, step.name) for step in job.system)]
+    if len(left) <= 1 or workers <= 1:
+        for job in left:
+            run_fold(job)
+            _tell(progress, jobs, total)
+        return
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(
+        min(workers, len(left)), mp_context=context, initializer=_prepare, initargs=(os.getpid(),)
+    )
+    try:
+        waiting = {pool.submit(run_fold, job) for job in left}
+        while waiting:
+            done, waiting = wait(waiting, timeout=0.5, return_when=FIRST_EXCEPTION)
+            _tell(progress, jobs, total)
+            for one in done:
+                one.result()
+    except BrokenProcessPool:
+        raise OutputError(f"A worker was killed (not enough memory?). {KEEP}") from None
+    finally:
+        for process in list((getattr(pool, "_processes", None) or {}).values()):
+            if waiting_for_nothing(process):
+                process.terminate()
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def waiting_for_nothing(process: object) -> bool:
+    """Whether a worker should be stopped: the command is ending by an error or by the keyboard."""
+    return sys.exc_info()[0] is not None
+
+
+def _tell(progress: Progress | None, jobs: Sequence[Job], total: int) -> None:
+    if progress is not None:
+        progress(jobs[0].store.count(), total)
+
+
+def _prepare(parent: int) -> None:
+    """In a worker: end with the parent, and leave the keyboard to it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_DIES_WITH_PARENT, signal.SIGKILL)
+    threading.Thread(target=_watch, args=(parent,), daemon=True).start()
+
+
+def _watch(parent: int) -> None:
+    """Where the system does not tell: look whether the parent is still there."""
+    while os.getppid() == parent:
+        time.sleep(_LOOK_EVERY)
+    os._exit(1)
+
+
+def run_fold(job: Job) -> None:
+    """Every step of one fold, one after the other; the linear algebra keeps to one thread, so bytes do not depend on cores."""
+    from threadpoolctl import threadpool_limits
+
+    fold = job.division.fold
+    with threadpool_limits(limits=1):
+        view = View.of(job.posts)
+        assert job.posts.gold is not None
+        for number, step in enumerate(job.system):
+            if job.store.has(fold, step.name):
+                scores = job.store.scores(fold, step.name)
+            else:
+                seed = job.system.seed + 1000 * number
+                outcome = run_step(step, view, job.division, job.posts.gold, seed=seed)
+                job.store.write(fold, step.name, outcome)
+                scores = outcome.scores
+            if step.name != GATE:
+                view = after(view, step.name, scores, step.keep)
+
+
+def after(view: View, name: str, scores: Floats, keep: int | None) -> View:
+    """The view once a step has spoken and cut."""
+    heard = view.heard(name, scores)
+    return heard if keep is None else heard.narrowed(name, keep)
+
+
+def failed(error: BaseException) -> bool:
+    """Whether an error is one that a user can do something about."""
+    return isinstance(error, EvidentiaError)
