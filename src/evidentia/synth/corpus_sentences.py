@@ -139,7 +139,7 @@ class Author:
     def _denied(self, own: CriterionWords) -> str:
         fine = self._writer.write(self._writer.one_of(own.fine))
         frame = self._writer.from_shared("negation", "first")
-        return self._writer.write(frame, clause=self._clause(own, IF)[0], fine=fine)
+        return self._writer.write(frame, clause=self._clause(own, NOW)[0], fine=fine)
 
     def _of_another(self, own: CriterionWords) -> str:
         voice = of_another(self._writer.from_shared("other", "subjects"))
