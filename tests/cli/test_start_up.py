@@ -14,7 +14,19 @@ import evidentia
 from .command import PLAIN, evidentia_apart, program
 from .small import Files
 
-COMMANDS = ("evaluate", "compare", "selective", "validate", "measures", "explain", "tune", "power", "synth", "demo")
+COMMANDS = (
+    "evaluate",
+    "compare",
+    "selective",
+    "validate",
+    "measures",
+    "explain",
+    "tune",
+    "power",
+    "synth",
+    "demo",
+    "corpus",
+)
 HEAVY = ("numpy", "scipy", "polars", "pandas", "pyarrow", "sklearn", "matplotlib", "torch", "jinja2")
 
 

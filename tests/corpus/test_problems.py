@@ -10,7 +10,7 @@ import pytest
 from evidentia.corpus import read_posts, validate_corpus
 from evidentia.errors import InputError
 
-from .conftest import CRITERIA, DOCUMENTS, HEADER, LABELS, Make, says, the_problem
+from .small import CRITERIA, DOCUMENTS, HEADER, LABELS, Make, says, the_problem
 
 SECRET = "I have not slept in days"
 P2 = DOCUMENTS[1]

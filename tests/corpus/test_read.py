@@ -13,7 +13,7 @@ from evidentia.corpus import Criterion, read_corpus, read_criteria, read_posts, 
 from evidentia.errors import InputError
 from shared_data.data import folder as shared
 
-from .conftest import CRITERIA, DOCUMENTS, LABELS, Make, lines
+from .small import CRITERIA, DOCUMENTS, LABELS, Make, lines
 
 SLEEP = Criterion("SLEEP", "Sleeps too little or too much.")
 

@@ -19,7 +19,7 @@ from evidentia.corpus.redsm5 import ANNOTATIONS, POSTS, import_redsm5, read_reds
 from evidentia.corpus.symptoms import SYMPTOMS
 from evidentia.errors import InputError, OutputError
 
-from .conftest import says
+from .small import says
 
 POST_COLUMNS = ("post_id", "text")
 COLUMNS = ("post_id", "sentence_id", "sentence_text", "DSM5_symptom", "status", "explanation")
@@ -131,7 +131,7 @@ def test_a_sentence_that_the_splitter_cuts_otherwise_stays_whole(files: Files) -
     }
 
 
-def test_no_number_means_another_sentence_than_it_does_for_the_authors(files: Files) -> None:
+def test_the_number_of_an_annotated_sentence_is_never_given_to_another(files: Files) -> None:
     posts = [("p", "It rained. It poured. I stayed in bed. The bus was late. So was I.")]
     rows = [("p", "p_1", "I stayed in bed.", "FATIGUE", "1", ""), ("p", "p_2", "So was I.", "FATIGUE", "0", "")]
     corpus = read_redsm5(files(posts, rows))

@@ -9,8 +9,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from evidentia.corpus import read_corpus
 from evidentia.corpus.splitter import SPLITTERS, Span, _found, split
 from evidentia.errors import InputError
+
+from .small import Make, the_problem
 
 WORDS = (
     *("I", "am", "tired", "e.g.", "Dr.", "U.S.", "J.K.", "p.m.", "etc.", "no.", "1.", "2)", "a.", "$5.00", "Why", "So"),
@@ -127,6 +130,13 @@ def test_a_splitter_that_is_not_installed_says_how_to_get_it(how: str, monkeypat
     SPLITTERS[how].cache_clear()  # type: ignore[attr-defined]
     with pytest.raises(InputError, match=rf"pip install 'evidentia\[split\]' \(or pip install {how}\)"):
         split("One. Two.", how)
+
+
+def test_given_sentences_need_no_splitter(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pysbd", None)
+    SPLITTERS["pysbd"].cache_clear()  # type: ignore[attr-defined]
+    assert len(read_corpus(make())) == 2
+    the_problem(make(documents=[{"post_id": "p1", "text": "One. Two."}]), "MISSING_SPLITTER")
 
 
 def test_an_unknown_splitter_lists_the_known() -> None:

@@ -15,7 +15,7 @@ from cli.command import contents
 from evidentia.corpus import Criterion, Posts, read_corpus, write_corpus
 from evidentia.errors import InputError, OutputError
 
-from .conftest import Make
+from .small import Make
 
 ids = st.text(
     st.characters(exclude_categories=("Cs", "Cc", "Zs", "Zl", "Zp"), exclude_characters="|"), min_size=1, max_size=12

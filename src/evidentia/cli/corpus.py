@@ -84,8 +84,8 @@ def import_redsm5(
     from evidentia.corpus import corpus_stats
     from evidentia.corpus.redsm5 import import_redsm5
 
-    with progress_bar("cutting posts into sentences", quiet=quiet):
-        corpus = import_redsm5(folder, out, splitter=splitter, force=force)
+    with progress_bar("cutting posts into sentences", quiet=quiet) as progress:
+        corpus = import_redsm5(folder, out, splitter=splitter, force=force, progress=progress)
     if quiet:
         return
     found = corpus_stats(corpus)

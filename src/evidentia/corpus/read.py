@@ -13,7 +13,7 @@ from evidentia.corpus.criteria import Criteria, parse_criteria
 from evidentia.corpus.documents import Documents, read_documents
 from evidentia.corpus.labels import parse_labels
 from evidentia.corpus.posts import Criterion, Posts
-from evidentia.corpus.splitter import DEFAULT, splitter_named
+from evidentia.corpus.splitter import DEFAULT, check_name
 from evidentia.errors import InputError, Problem
 from evidentia.tables.files import load, read_content
 from evidentia.tables.queries import Bools
@@ -42,7 +42,7 @@ def read_corpus(folder: Path | str, *, splitter: str = DEFAULT, labels: bool = T
     Posts that have a text instead of sentences are cut by the ``splitter``. With ``labels=False`` the labels are neither
     needed nor read, and there is no gold. All problems that one pass can find are raised together in one InputError.
     """
-    splitter_named(splitter)  # a wrong name should not cost the reading
+    check_name(splitter)  # a wrong name should not cost the reading
     folder = Path(folder)
     if not folder.is_dir():
         message = f"{folder.name}: no such folder. Name a folder with {DOCUMENTS}, {CRITERIA} and {LABELS}."
@@ -57,7 +57,7 @@ def read_corpus(folder: Path | str, *, splitter: str = DEFAULT, labels: bool = T
 
 def read_posts(path: Path | str, *, criteria: Sequence[Criterion], splitter: str = DEFAULT) -> Corpus:
     """Read and check posts alone, to be asked about the given criteria: a documents.jsonl, or a folder that holds one."""
-    splitter_named(splitter)
+    check_name(splitter)
     path = Path(path)
     reader = _Reader(path, splitter)
     documents = reader.documents() if path.is_dir() else reader.documents(path)

@@ -7,7 +7,7 @@ post is cut by a splitter around them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from evidentia.tables.files import Loaded, load
 from evidentia.tables.run import Source
 
 POSTS, ANNOTATIONS = "redsm5_posts.csv", "redsm5_annotations.csv"
+Progress = Callable[[int, int], None]
 _POST_COLUMNS = ("post_id", "text")
 _ANNOTATION_COLUMNS = ("post_id", "sentence_id", "sentence_text", "DSM5_symptom", "status")
 _STATUS = {"1": True, "0": False, "1.0": True, "0.0": False}
@@ -49,20 +50,30 @@ _NOT_FOUND = Kind(
 )
 
 
-def import_redsm5(folder: Path | str, out: Path | str, *, splitter: str = DEFAULT, force: bool = False) -> Corpus:
+def import_redsm5(
+    folder: Path | str,
+    out: Path | str,
+    *,
+    splitter: str = DEFAULT,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> Corpus:
     """Read redsm5_posts.csv and redsm5_annotations.csv in ``folder`` and write them as a corpus to ``out``.
 
     The ten symptoms become the criteria A.1 to A.10. A sentence is gold for one if a row says so with status 1; status 0
     says that it is none. Returns what was written; all problems are raised together, and then nothing is written.
     """
     may_write_corpus(Path(out), force=force)
-    corpus = read_redsm5(folder, splitter=splitter)
+    corpus = read_redsm5(folder, splitter=splitter, progress=progress)
     write_corpus(corpus.posts, out, force=force)
     return corpus
 
 
-def read_redsm5(folder: Path | str, *, splitter: str = DEFAULT) -> Corpus:
-    """Read and check both files, find the annotated sentences in the posts, and cut the rest."""
+def read_redsm5(folder: Path | str, *, splitter: str = DEFAULT, progress: Progress | None = None) -> Corpus:
+    """Read and check both files, find the annotated sentences in the posts, and cut the rest.
+
+    ``progress`` is told how many posts are done, and of how many.
+    """
     splitter_named(splitter)
     posts, annotations, sources = _load(Path(folder))
     faults = (Faults(posts.name), Faults(annotations.name))
@@ -70,10 +81,13 @@ def read_redsm5(folder: Path | str, *, splitter: str = DEFAULT) -> Corpus:
     annotated = _annotations(annotations, texts, faults[1])
     if problems := [problem for fault in faults for problem in fault.problems]:
         raise InputError(*problems)
-    cut = [_cut(post, text, annotated.get(post, {}), splitter) for post, text in texts.items()]
-    for one in cut:
-        for quote in one.lost:
-            faults[1].add(_NOT_FOUND, f"sentence {shown(f'{one.post}_{quote}')}")
+    cut: list[_Cut] = []
+    for post, text in texts.items():
+        cut.append(_cut(post, text, annotated.get(post, {}), splitter))
+        for index in cut[-1].lost:
+            faults[1].add(_NOT_FOUND, f"sentence {shown(f'{post}_{index}')}")
+        if progress is not None:
+            progress(len(cut), len(texts))
     faults[1].refuse()
     return Corpus(_posts(cut, texts, annotated), sources, _notes(cut, splitter), splitter)
 
@@ -179,7 +193,7 @@ def numbered(sentences: Sequence[Placed]) -> list[str]:
     """Names for the sentences of a post: the numbers that are given, and those between them for the others.
 
     Where the splitter finds more sentences between two numbers than there is room for, the rest is counted from the
-    sentence before, as ``3+1``, so that no number means another sentence than it does for the authors.
+    sentence before, as ``3+1``, so that the number of an annotated sentence is never given to another.
 
     >>> numbered([Placed(Span(0, 1)), Placed(Span(1, 2), 1), Placed(Span(2, 3)), Placed(Span(3, 4), 2)])
     ['0', '1', '1+1', '2']

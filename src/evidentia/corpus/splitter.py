@@ -39,12 +39,17 @@ def split(text: str, how: str = DEFAULT) -> list[Span]:
     return list(_spans(text, _starts(text, splitter_named(how)(text))))
 
 
-def splitter_named(how: str) -> Splitter:
-    """The splitter of this name, loaded; a name that does not exist and a package that is missing are input errors."""
+def check_name(how: str) -> None:
+    """Refuse a splitter that does not exist; whether it is installed matters only when something is cut."""
     if how not in SPLITTERS:
         raise InputError(
             Problem("UNKNOWN_SPLITTER", f"There is no splitter {typed(how)}. Choose one of: {', '.join(SPLITTERS)}.")
         )
+
+
+def splitter_named(how: str) -> Splitter:
+    """The splitter of this name, loaded; a name that does not exist and a package that is missing are input errors."""
+    check_name(how)
     try:
         return SPLITTERS[how]()
     except ImportError:

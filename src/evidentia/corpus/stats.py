@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -109,9 +109,7 @@ def _lengths(lengths: Ints) -> Lengths:
 def _duplicates(posts: Posts) -> int:
     bounds = posts.offsets.tolist()
     # white space is no difference, nor is where sentences are cut
-    texts = Counter(
-        " ".join(" ".join(posts.texts[start:stop]).split()) for start, stop in zip(bounds[:-1], bounds[1:], strict=True)
-    )
+    texts = {" ".join(" ".join(posts.texts[start:stop]).split()) for start, stop in pairwise(bounds)}
     return len(posts) - len(texts)
 
 
