@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from evidentia.corpus.posts import offsets_of, rows_of
 from evidentia.tables.queries import Bools, Floats, Frozen, Ints
 
 Arrays = Mapping[str, NDArray[Any]]
+Per = Literal["sentence", "post"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +27,8 @@ class Parts:
 
     def joined(self, other: Parts) -> Parts:
         """Both together; they must not share a name."""
-        assert not (self.document.keys() & other.document.keys() or self.arrays.keys() & other.arrays.keys())
+        assert not (self.document.keys() & other.document.keys())
+        assert not (self.arrays.keys() & other.arrays.keys())
         return Parts({**self.document, **other.document}, {**self.arrays, **other.arrays})
 
 
@@ -64,7 +66,10 @@ class View(Frozen):
 
 @dataclass(frozen=True, eq=False)
 class Lesson(Frozen):
-    """The posts to learn from, those to stop early on, and the gold of both; gold of all others reads False."""
+    """The posts to learn from, those to stop early on, and the gold of both; gold of all others reads False.
+
+    Posts are places in the inputs that come with the lesson.
+    """
 
     posts: Ints
     tune: Ints
@@ -99,12 +104,16 @@ class Stage(Protocol):
 
     ``space`` is learnt from the TRAIN posts without labels (a vocabulary, document frequencies), ``inputs`` is what the model
     reads, ``fit`` learns from labels, and ``score`` gives a number per sentence and criterion (a gate: per post and
-    criterion); larger means evidence is likelier.
+    criterion); larger means evidence is likelier. What is said of a post never depends on the posts that are asked with it.
     """
 
     @property
     def learns(self) -> bool:
         """Whether ``fit`` looks at labels; then later stages learn from cross-fitted scores."""
+
+    @property
+    def per(self) -> Per:
+        """What the rows of ``score`` are: sentences, or posts."""
 
     def space(self, train: View) -> Parts:
         """What can be learnt without labels."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
 from evidentia.errors import InputError
-from evidentia.pipeline.stage import Lesson, Parts, Sentences, View
+from evidentia.pipeline.stage import Lesson, Parts, Per, Sentences, View
 from evidentia.tables.queries import Floats
 
 
@@ -19,7 +19,8 @@ class Bm25:
 
     k1: float = 1.2
     b: float = 0.75
-    learns: bool = False
+    learns: ClassVar[bool] = False
+    per: ClassVar[Per] = "sentence"
 
     def __post_init__(self) -> None:
         if self.k1 < 0 or not 0 <= self.b <= 1:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evidentia.pipeline.stage import Lesson, Parts, View, best, ranks
+from evidentia.pipeline.stage import Lesson, Parts, Per, View, best, ranks
 from evidentia.pipeline.stages.boosting import ask_trees, fit_trees
 from evidentia.pipeline.stages.features import other_criteria
 from evidentia.pipeline.stages.ltr import ask_logistic, fit_logistic, one_per_criterion
@@ -42,7 +42,8 @@ class PooledGate:
     model: Literal["blend", "boosting", "logistic"] = "blend"
     sources: tuple[str, ...] = ("graph", "reranker", "retriever")
     trees: int = 120
-    learns: bool = True
+    learns: ClassVar[bool] = True
+    per: ClassVar[Per] = "post"
 
     def space(self, train: View) -> Parts:
         """Nothing but what the stages before it said."""
@@ -81,7 +82,8 @@ class BestCandidate:
     """Before there is a gate: the best candidate's score stands in."""
 
     source: str = "graph"
-    learns: bool = False
+    learns: ClassVar[bool] = False
+    per: ClassVar[Per] = "post"
 
     def space(self, train: View) -> Parts:
         """Nothing."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
-from evidentia.pipeline.stage import Lesson, Parts, Sentences, View
+from evidentia.pipeline.stage import Lesson, Parts, Per, Sentences, View
 from evidentia.pipeline.stages.words import Kind, learn_vocabulary, matrix
 from evidentia.tables.queries import Bools, Floats
 
@@ -22,7 +22,8 @@ class Lexical:
 
     kind: Kind = "words"
     strength: float = 10.0
-    learns: bool = True
+    learns: ClassVar[bool] = True
+    per: ClassVar[Per] = "sentence"
 
     def space(self, train: View) -> Parts:
         """The vocabulary of the TRAIN sentences."""

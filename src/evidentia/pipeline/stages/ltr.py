@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evidentia.corpus.posts import offsets_of, rows_of
-from evidentia.pipeline.stage import Lesson, Parts, View
+from evidentia.pipeline.stage import Lesson, Parts, Per, View
 from evidentia.pipeline.stages.boosting import ask_trees, fit_trees
 from evidentia.pipeline.stages.features import candidate_features
 from evidentia.tables.queries import Bools, Floats, Frozen, Ints
@@ -47,7 +47,8 @@ class LearnToRank:
 
     model: Model = "boosting"
     trees: int = 200
-    learns: bool = True
+    learns: ClassVar[bool] = True
+    per: ClassVar[Per] = "sentence"
 
     def space(self, train: View) -> Parts:
         """Nothing but what the stages before it said."""

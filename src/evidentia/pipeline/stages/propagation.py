@@ -6,6 +6,7 @@ This is simple graph convolution (Wu et al. 2019) on scores: powers of the graph
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -13,7 +14,7 @@ from scipy import sparse
 from evidentia.corpus.posts import offsets_of, rows_of
 from evidentia.pipeline.graphs import adjacency, likeness
 from evidentia.pipeline.mixing import choose_weight, mixed
-from evidentia.pipeline.stage import Lesson, Parts, View
+from evidentia.pipeline.stage import Lesson, Parts, Per, View
 from evidentia.pipeline.stages.ltr import ask_logistic, fit_logistic
 from evidentia.pipeline.stages.spaces import learn_lsa, lsa_vectors
 from evidentia.tables.queries import Bools, Floats, Frozen, Ints
@@ -48,7 +49,8 @@ class Propagation:
 
     source: str = "reranker"
     neighbours: int = 3
-    learns: bool = True
+    learns: ClassVar[bool] = True
+    per: ClassVar[Per] = "sentence"
 
     def space(self, train: View) -> Parts:
         """Where sentences are alike: latent semantic analysis of the TRAIN sentences."""
