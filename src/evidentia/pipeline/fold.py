@@ -24,6 +24,10 @@ class Step:
     stage: Stage
     keep: int | None = None
 
+    def __post_init__(self) -> None:
+        if self.keep is not None and self.keep < 1:
+            raise InputError(f"Step {self.name} must keep 1 candidate or more, not {self.keep}.")
+
 
 @dataclass(frozen=True, eq=False)
 class Division(Frozen):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from evidentia.corpus import Posts
 from evidentia.corpus.posts import offsets_of, rows_of
-from evidentia.tables.queries import Bools, Floats, Frozen, Ints
+from evidentia.tables.queries import Bools, Floats, Frozen, Ints, read_only
 
 Arrays = Mapping[str, NDArray[Any]]
 Per = Literal["sentence", "post"]
@@ -36,7 +36,8 @@ class Parts:
 class View(Frozen):
     """What a stage may see of some posts: their texts, what the stages before it said, and which candidates are left.
 
-    ``scores`` holds a matrix sentences x criteria for every stage so far, ``kept`` marks the candidates that reached this one.
+    ``scores`` holds a matrix sentences x criteria for every stage so far, ``kept`` marks the candidates that reached this one:
+    at least one of every query.
     """
 
     posts: Posts
@@ -57,7 +58,7 @@ class View(Frozen):
 
     def heard(self, name: str, score: Floats) -> View:
         """After one more stage has spoken."""
-        return replace(self, scores=MappingProxyType({**self.scores, name: score}))
+        return replace(self, scores=MappingProxyType({**self.scores, name: read_only(score)}))
 
     def narrowed(self, name: str, keep: int) -> View:
         """With the best candidates of each query by the scores of a stage; equal scores keep the order of the post."""
@@ -146,3 +147,19 @@ def best(score: Floats, kept: Bools, offsets: Ints) -> Floats:
     """The best score among the candidates of each query, posts x criteria."""
     found: Floats = np.maximum.reduceat(np.where(kept, score, -np.inf), offsets[:-1], axis=0)
     return found
+
+
+def worst(score: Floats, kept: Bools, offsets: Ints) -> Floats:
+    """The lowest score among the candidates of each query, posts x criteria: what stands in where there is nothing."""
+    return -best(-score, kept, offsets)
+
+
+def candidates_of(posts: Ints, kept: Bools, offsets: Ints) -> tuple[Ints, Ints]:
+    """The candidates of some posts, in the order of the posts: their sentences, and their criteria.
+
+    >>> [part.tolist() for part in candidates_of(np.array([1, 0]), np.eye(3, dtype=bool), np.array([0, 2, 3]))]
+    [[2, 0, 1], [2, 0, 1]]
+    """
+    rows = rows_of(posts, offsets)
+    at, criterion = np.nonzero(kept[rows])
+    return rows[at], criterion

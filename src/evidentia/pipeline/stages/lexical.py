@@ -44,11 +44,14 @@ class Lexical:
 
 
 def per_criterion(features: Any, gold: Bools, strength: float) -> Parts:
-    """A logistic regression for each criterion that has gold; the others get a constant far below zero."""
+    """A logistic regression for each criterion that has gold; the others get a constant far below zero.
+
+    Where every sentence is gold the constant is as far above.
+    """
     from sklearn.linear_model import LogisticRegression
 
     weights = np.zeros((features.shape[1], gold.shape[1]))
-    bias = np.full(gold.shape[1], UNSEEN)
+    bias = np.where(gold.all(axis=0), -UNSEEN, UNSEEN)
     for column in range(gold.shape[1]):
         labels = gold[:, column]
         if FEWEST <= labels.sum() < len(labels) and features.shape[1]:
