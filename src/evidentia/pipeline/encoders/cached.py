@@ -10,6 +10,7 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
+from evidentia.errors import InputError
 from evidentia.pipeline.encoders.cache import Rows, Store, pair_hash, text_hash
 from evidentia.pipeline.encoders.interface import Encoder, Kind, PairScorer, Progress, Vectors
 from evidentia.pipeline.encoders.settings import same_length
@@ -59,6 +60,7 @@ class _Asked:
         _tell(progress, len(known), len(first))
         for piece in pieces(missing):
             rows = ask(piece)
+            _same_width(known, rows)
             keys = [hashes[place] for place in piece]
             self.store.put(keys, rows)
             known |= dict(zip(keys, rows, strict=True))
@@ -171,6 +173,15 @@ def _groups(places: Iterable[int], by: Callable[[int], str | int]) -> list[list[
 
 def _cut(places: list[int], size: int) -> list[list[int]]:
     return [places[start : start + size] for start in range(0, len(places), size)]
+
+
+def _same_width(known: dict[bytes, Rows], rows: Rows) -> None:
+    """Refuse vectors of another length than those in the cache: another model answers under the same name."""
+    if known and len(rows) and (before := len(next(iter(known.values())))) != rows.shape[1]:
+        raise InputError(
+            f"The model gives {rows.shape[1]} numbers per text, the cache has {before}: another model answers under the "
+            "same name. Set its version, or delete the cache."
+        )
 
 
 def _tell(progress: Progress | None, done: int, total: int) -> None:

@@ -18,6 +18,7 @@ from evidentia.pipeline.encoders.local import (
     SentenceTransformerEncoder,
 )
 from evidentia.pipeline.encoders.minilm import MiniLM
+from evidentia.pipeline.encoders.servers import EmbeddingsSettings, RerankSettings, ServerEncoder, ServerPairScorer
 from evidentia.pipeline.encoders.settings import read_settings
 
 ENCODERS = ("minilm", "sentence-transformers:NAME_OR_PATH", "openai:BASE_URL,MODEL")
@@ -44,6 +45,12 @@ def make_encoder(spec: str, settings: Mapping[str, Any] | None = None, *, cache:
     if name == "sentence-transformers" and rest:
         read = read_settings(EncoderSettings, given, "sentence-transformers")
         return _kept_vectors(SentenceTransformerEncoder(rest, read), cache)
+    if name == "openai" and rest:
+        url, _, model = rest.partition(",")
+        if not model:
+            raise InputError(f"{typed(spec)} names no model. Write openai:BASE_URL,MODEL.")
+        asked = read_settings(EmbeddingsSettings, given, "openai")
+        return _kept_vectors(ServerEncoder(url, model, asked), cache, asked.batch_size)
     raise InputError(f"There is no encoder {typed(spec)}. Choose one of: {', '.join(ENCODERS)}.")
 
 
@@ -52,9 +59,12 @@ def make_pair_scorer(spec: str, settings: Mapping[str, Any] | None = None, *, ca
     given = settings or {}
     name, _, rest = spec.partition(":")
     if name == "cross-encoder" and rest:
-        made = CrossEncoderScorer(rest, read_settings(LocalSettings, given, "cross-encoder"))
-        folder = _folder(cache)
-        return made if folder is None else CachedPairScorer(made, Store(folder, made.key))
+        return _kept_scores(CrossEncoderScorer(rest, read_settings(LocalSettings, given, "cross-encoder")), cache)
+    if name == "http" and rest:
+        url, _, model = rest.partition(",")
+        asked = read_settings(RerankSettings, given, "http")
+        scorer = ServerPairScorer(url, model or None, asked)
+        return _kept_scores(scorer, cache, piece=asked.batch_size, by_query=True, listwise=asked.listwise)
     raise InputError(f"There is no scorer of pairs {typed(spec)}. Choose one of: {', '.join(PAIR_SCORERS)}.")
 
 
@@ -66,6 +76,11 @@ def cache_report(model: Encoder | PairScorer) -> CacheReport | None:
 def _kept_vectors(encoder: Encoder, cache: Cache, piece: int = 512) -> Encoder:
     folder = _folder(cache)
     return encoder if folder is None else CachedEncoder(encoder, Store(folder, encoder.key), piece=piece)
+
+
+def _kept_scores(scorer: PairScorer, cache: Cache, **how: Any) -> PairScorer:
+    folder = _folder(cache)
+    return scorer if folder is None else CachedPairScorer(scorer, Store(folder, scorer.key), **how)
 
 
 def _folder(cache: Cache) -> Path | None:

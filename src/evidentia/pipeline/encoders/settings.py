@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import Field, asdict, fields
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin, get_type_hints
 
 from evidentia.errors import InputError, counted, shown, typed
 
@@ -58,8 +58,7 @@ def same_length(queries: int, passages: int) -> None:
 
 def _wrong(field: Field[Any], annotation: Any, value: object) -> str | None:
     """What the value should be, or None where it is right."""
-    options = get_args(annotation) or (annotation,)
-    plain = tuple(float if option is float else option for option in options)
+    plain = (dict,) if get_origin(annotation) is dict else get_args(annotation) or (annotation,)
     accepted = (*plain, int) if float in plain else plain
     fits = isinstance(value, accepted) and (bool in plain or not isinstance(value, bool))
     if not fits:
