@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from evidentia.errors import InputError
 from evidentia.pipeline.encoders.cache import Rows, Store, pair_hash, text_hash
 from evidentia.pipeline.encoders.interface import Encoder, Kind, PairScorer, Progress, Vectors
-from evidentia.pipeline.encoders.settings import same_length
+from evidentia.pipeline.settings import same_length
 
 Ask = Callable[[list[int]], Rows]
 

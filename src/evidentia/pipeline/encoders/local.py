@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from evidentia.errors import InputError
 from evidentia.pipeline.encoders.interface import Kind, Progress, Vectors
-from evidentia.pipeline.encoders.settings import deciding, key_of, same_length
 from evidentia.pipeline.encoders.sources import Source, find_source, loaded
 from evidentia.pipeline.encoders.vectors import finite, unit_vectors
 from evidentia.pipeline.extras import neural
+from evidentia.pipeline.settings import deciding, key_of, same_length
 
 _DTYPES = ("float32", "float16", "bfloat16")
 _SPEED = ("batch_size", "device", "revision")  # what changes no score; a revision is resolved to a commit

@@ -19,7 +19,7 @@ from evidentia.pipeline.encoders.local import (
 )
 from evidentia.pipeline.encoders.minilm import MiniLM
 from evidentia.pipeline.encoders.servers import EmbeddingsSettings, RerankSettings, ServerEncoder, ServerPairScorer
-from evidentia.pipeline.encoders.settings import read_settings
+from evidentia.pipeline.settings import read_settings
 
 ENCODERS = ("minilm", "sentence-transformers:NAME_OR_PATH", "openai:BASE_URL,MODEL")
 PAIR_SCORERS = ("cross-encoder:NAME_OR_PATH", "http:URL[,MODEL]")

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from evidentia.errors import InputError
 from evidentia.pipeline.encoders.forward import padded, run_batches
 from evidentia.pipeline.encoders.interface import Kind, Progress, Vectors
-from evidentia.pipeline.encoders.settings import key_of
 from evidentia.pipeline.extras import neural
+from evidentia.pipeline.settings import key_of
 
 DIMENSION = 384
 MAX_TOKENS = 256

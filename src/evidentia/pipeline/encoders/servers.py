@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from evidentia.errors import ServerError, counted
 from evidentia.pipeline.encoders.cached import runs_of
 from evidentia.pipeline.encoders.interface import Kind, Progress, Vectors
-from evidentia.pipeline.encoders.settings import deciding, key_of, same_length
 from evidentia.pipeline.encoders.vectors import unit_vectors
 from evidentia.pipeline.encoders.wire import HOW, ServerSettings, ask, checked_url
+from evidentia.pipeline.settings import deciding, key_of, same_length
 
 
 @dataclass(frozen=True)
