@@ -23,6 +23,7 @@ from evidentia.cli import (
     measures,
     power,
     report,
+    run,
     selective,
     synth,
     tune,
@@ -42,7 +43,15 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 COMMANDS = (
-    *(evaluate.evaluate, selective.selective, compare.compare, validate.validate, measures.measures, explain.explain),
+    *(
+        evaluate.evaluate,
+        selective.selective,
+        compare.compare,
+        validate.validate,
+        run.run,
+        measures.measures,
+        explain.explain,
+    ),
     *(verify.verify, gate.gate, report.report, leakage.leakage, tune.tune, power.power, synth.synth, demo.demo),
 )
 for command in COMMANDS:
