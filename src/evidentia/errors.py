@@ -36,6 +36,10 @@ class OutputError(EvidentiaError):
     """The result cannot be written where it was asked for; nothing was changed."""
 
 
+class ServerError(EvidentiaError):
+    """A server that was asked for vectors or scores did not answer as it should; what it said before is in the cache."""
+
+
 def shown(value: object) -> str:
     """Print a value from a user's file only when it is a number or a short id.
 

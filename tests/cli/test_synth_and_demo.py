@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from evidentia.corpus import read_corpus
 from evidentia.evaluation import command_of
 from evidentia.results import loads
+from evidentia.synth import synthetic_corpus
 from evidentia.tables import read_items
 
 from .command import contents, evidentia, refused
@@ -52,6 +55,35 @@ def test_a_phq8_run_is_not_written_over_another_without_force(tmp_path: Path) ->
     assert contents(tmp_path) != before
 
 
+def test_a_corpus_reads_back_and_is_the_same_for_the_same_seed(tmp_path: Path) -> None:
+    words = ("synth", "--kind", "corpus", "--posts", "12", "--positives", "7", "--mean-sentences", "6")
+    for folder, seed in (("a", 5), ("b", 5), ("c", 6)):
+        ran = evidentia(*words, "--seed", seed, "-o", tmp_path / folder)
+        assert (ran.code, ran.err) == (0, "")
+        assert {Path(line) for line in ran.out.splitlines()} == set((tmp_path / folder).iterdir())
+    assert contents(tmp_path / "a") == contents(tmp_path / "b")
+    assert contents(tmp_path / "a") != contents(tmp_path / "c")
+    made, read = synthetic_corpus(posts=12, positives=7, mean_sentences=6, seed=5), read_corpus(tmp_path / "a").posts
+    assert (read.texts, read.sent_uids, read.criteria) == (made.texts, made.sent_uids, made.criteria)
+    assert np.array_equal(read.gold, made.gold)
+
+
+def test_a_corpus_is_not_written_over_another_without_force(tmp_path: Path) -> None:
+    words = ("synth", "--kind", "corpus", "--posts", "3", "-o", tmp_path / "out")
+    assert evidentia(*words).code == 0
+    before = contents(tmp_path)
+    refused(evidentia(*words, "--seed", "8"), "out exists", "--force")
+    assert contents(tmp_path) == before
+    assert evidentia(*words, "--seed", "8", "--force").code == 0
+    assert contents(tmp_path) != before
+
+
+def test_the_help_says_that_everything_is_invented() -> None:
+    shown = " ".join(evidentia("synth", "--help").out.split())
+    assert "Everything is invented" in shown
+    assert "no post of a real person is in it" in shown
+
+
 @pytest.mark.parametrize(
     ("words", "parts"),
     [
@@ -59,7 +91,12 @@ def test_a_phq8_run_is_not_written_over_another_without_force(tmp_path: Path) ->
         (("--kind", "phq8", "--mean-candidates", "20"), ("--mean-candidates does not apply",)),
         (("--kind", "phq8", "--trec"), ("--trec does not apply",)),
         (("--failures", "2"), ("--failures does not apply to --kind evidence",)),
-        (("--kind", "phq9"), ("no kind 'phq9'", "evidence, phq8")),
+        (("--kind", "phq9"), ("no kind 'phq9'", "evidence, corpus, phq8")),
+        (("--kind", "corpus", "--criteria", "3"), ("--criteria does not apply to --kind corpus",)),
+        (("--kind", "phq8", "--mean-sentences", "9"), ("--mean-sentences does not apply to --kind phq8",)),
+        (("--mean-sentences", "9"), ("--mean-sentences does not apply to --kind evidence",)),
+        (("--kind", "corpus", "--posts", "2", "--positives", "21"), ("positives is 21", "at most 20")),
+        (("--kind", "corpus", "--mean-sentences", "1"), ("mean_sentences is 1", "from 3")),
         (("--kind", "phq8", "--participants", "3", "--failures", "3"), ("failures is 3", "at most 2")),
         (("--kind", "phq8", "--abstention", "1.5", "--seed", "-1"), ("abstention is 1.5", "seed is -1")),
     ],

@@ -10,6 +10,7 @@ import numpy as np
 
 from evidentia.corpus import Posts
 from evidentia.corpus.posts import rows_of
+from evidentia.errors import InputError, counted
 from evidentia.pipeline.stage import Lesson, Parts, Stage, View
 from evidentia.protocol.folds import InnerSplit
 from evidentia.tables.queries import Bools, Floats, Frozen, Ints
@@ -22,6 +23,10 @@ class Step:
     name: str
     stage: Stage
     keep: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.keep is not None and self.keep < 1:
+            raise InputError(f"Step {self.name} must keep 1 candidate or more, not {self.keep}.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +42,11 @@ class Division(Frozen):
     @classmethod
     def of(cls, split: InnerSplit, posts: Posts, *, parts: int, seed: Sequence[int]) -> Division:
         """Find the posts of a split, and deal TRAIN into parts."""
+        if parts < 2 or len(split.train) < 2:
+            raise InputError(
+                f"{counted(len(split.train), 'TRAIN post')} cannot be dealt into {parts} parts for cross-fitting. "
+                "Give 2 parts or more, and 2 posts or more."
+            )
         at = {post: place for place, post in enumerate(posts.post_ids)}
         train, tune, judged = (
             np.array([at[post] for post in named], np.int64) for named in (split.train, split.tune, split.eval)
@@ -52,7 +62,10 @@ class Division(Frozen):
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What a step learnt, and what it says of all posts: of TRAIN posts by models that had not seen them."""
+    """What a step learnt, and what it says of all posts: of TRAIN posts by models that had not seen them.
+
+    ``scores`` has a row per sentence or per post, as the stage says; posts outside the division score 0 if the stage learns.
+    """
 
     space: Parts
     model: Parts
@@ -64,38 +77,39 @@ def run_step(step: Step, view: View, division: Division, gold: Bools, *, seed: i
     stage = step.stage
     space = stage.space(view.take(division.train))
     inputs = stage.inputs(space, view)
-    taught = _Taught(stage, space, inputs, division, _visible(gold, division, view.posts.offsets))
+    taught = _Taught(stage, space, inputs, division, gold, view.posts.offsets)
     model = taught.fit(division.train, seed)
     if not stage.learns:
         return Outcome(space, model, stage.score(space, model, inputs))
-    asked = {-1: division.others, **{part: division.train[division.part == part] for part in np.unique(division.part)}}
-    scores: Floats | None = None
-    offsets = view.posts.offsets
-    for part, posts in asked.items():
-        used = model if part < 0 else taught.fit(division.train[division.part != part], seed + 1 + part)
-        said = stage.score(space, used, inputs.take(posts))
-        by_post = len(said) == len(posts) != len(rows_of(posts, offsets))
-        if scores is None:
-            scores = np.zeros((len(view.posts) if by_post else len(view.posts.texts), said.shape[1]))
-        scores[posts if by_post else rows_of(posts, offsets)] = said
-    assert scores is not None
+    scores = np.zeros((len(view.posts) if stage.per == "post" else len(view.posts.texts), len(view.posts.criteria)))
+    taught.ask(model, division.others, scores)
+    for part in np.unique(division.part).tolist():
+        unseen = division.part == part
+        taught.ask(taught.fit(division.train[~unseen], seed + 1 + part), division.train[unseen], scores)
     return Outcome(space, model, scores)
 
 
 @dataclass(frozen=True, eq=False)
 class _Taught:
+    """A stage before its posts: taught about some of them, asked about others."""
+
     stage: Stage
     space: Parts
     inputs: Any
     division: Division
     gold: Bools
+    offsets: Ints
 
     def fit(self, posts: Ints, seed: int) -> Parts:
-        return self.stage.fit(self.inputs, Lesson(posts, self.division.tune, self.gold), seed=seed)
+        """Learn from some posts. Only their gold and that of TUNE is handed over."""
+        seen = rows_of(np.concatenate([posts, self.division.tune]), self.offsets)
+        visible = np.zeros_like(self.gold)
+        visible[seen] = self.gold[seen]
+        return self.stage.fit(self.inputs, Lesson(posts, self.division.tune, visible), seed=seed)
 
-
-def _visible(gold: Bools, division: Division, offsets: Ints) -> Bools:
-    """Gold of TRAIN and TUNE; that of EVAL posts is not even handed over."""
-    seen = gold.copy()
-    seen[rows_of(division.eval, offsets)] = False
-    return seen
+    def ask(self, model: Parts, posts: Ints, scores: Floats) -> None:
+        """Write down what a model says of some posts."""
+        rows = posts if self.stage.per == "post" else rows_of(posts, self.offsets)
+        said = self.stage.score(self.space, model, self.inputs.take(posts))
+        assert said.shape == (len(rows), scores.shape[1])
+        scores[rows] = said

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evidentia.corpus import Posts
 from evidentia.corpus.posts import offsets_of, rows_of
-from evidentia.tables.queries import Bools, Floats, Frozen, Ints
+from evidentia.tables.queries import Bools, Floats, Frozen, Ints, read_only
 
 Arrays = Mapping[str, NDArray[Any]]
+Per = Literal["sentence", "post"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,8 +27,8 @@ class Parts:
 
     def joined(self, other: Parts) -> Parts:
         """Both together; they must not share a name."""
-        assert not self.document.keys() & other.document.keys()
-        assert not self.arrays.keys() & other.arrays.keys()
+        assert not (self.document.keys() & other.document.keys())
+        assert not (self.arrays.keys() & other.arrays.keys())
         return Parts({**self.document, **other.document}, {**self.arrays, **other.arrays})
 
 
@@ -35,7 +36,8 @@ class Parts:
 class View(Frozen):
     """What a stage may see of some posts: their texts, what the stages before it said, and which candidates are left.
 
-    ``scores`` holds a matrix sentences x criteria for every stage so far, ``kept`` marks the candidates that reached this one.
+    ``scores`` holds a matrix sentences x criteria for every stage so far, ``kept`` marks the candidates that reached this one:
+    at least one of every query.
     """
 
     posts: Posts
@@ -56,7 +58,7 @@ class View(Frozen):
 
     def heard(self, name: str, score: Floats) -> View:
         """After one more stage has spoken."""
-        return replace(self, scores=MappingProxyType({**self.scores, name: score}))
+        return replace(self, scores=MappingProxyType({**self.scores, name: read_only(score)}))
 
     def narrowed(self, name: str, keep: int) -> View:
         """With the best candidates of each query by the scores of a stage; equal scores keep the order of the post."""
@@ -65,7 +67,10 @@ class View(Frozen):
 
 @dataclass(frozen=True, eq=False)
 class Lesson(Frozen):
-    """The posts to learn from, those to stop early on, and the gold of both; gold of all others reads False."""
+    """The posts to learn from, those to stop early on, and the gold of both; gold of all others reads False.
+
+    Posts are places in the inputs that come with the lesson.
+    """
 
     posts: Ints
     tune: Ints
@@ -100,12 +105,16 @@ class Stage(Protocol):
 
     ``space`` is learnt from the TRAIN posts without labels (a vocabulary, document frequencies), ``inputs`` is what the model
     reads, ``fit`` learns from labels, and ``score`` gives a number per sentence and criterion (a gate: per post and
-    criterion); larger means evidence is likelier.
+    criterion); larger means evidence is likelier. What is said of a post never depends on the posts that are asked with it.
     """
 
     @property
     def learns(self) -> bool:
         """Whether ``fit`` looks at labels; then later stages learn from cross-fitted scores."""
+
+    @property
+    def per(self) -> Per:
+        """What the rows of ``score`` are: sentences, or posts."""
 
     def space(self, train: View) -> Parts:
         """What can be learnt without labels."""
@@ -138,3 +147,19 @@ def best(score: Floats, kept: Bools, offsets: Ints) -> Floats:
     """The best score among the candidates of each query, posts x criteria."""
     found: Floats = np.maximum.reduceat(np.where(kept, score, -np.inf), offsets[:-1], axis=0)
     return found
+
+
+def worst(score: Floats, kept: Bools, offsets: Ints) -> Floats:
+    """The lowest score among the candidates of each query, posts x criteria: what stands in where there is nothing."""
+    return -best(-score, kept, offsets)
+
+
+def candidates_of(posts: Ints, kept: Bools, offsets: Ints) -> tuple[Ints, Ints]:
+    """The candidates of some posts, in the order of the posts: their sentences, and their criteria.
+
+    >>> [part.tolist() for part in candidates_of(np.array([1, 0]), np.eye(3, dtype=bool), np.array([0, 2, 3]))]
+    [[2, 0, 1], [2, 0, 1]]
+    """
+    rows = rows_of(posts, offsets)
+    at, criterion = np.nonzero(kept[rows])
+    return rows[at], criterion

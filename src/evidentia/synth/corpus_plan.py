@@ -15,7 +15,7 @@ _LENGTH_SIGMA = 0.62
 _POST_SHARE = 0.35  # of the variance of the latent evidence that all queries of a post have in common
 _GOLD_COUNT_SHARE = (0.66, 0.22, 0.08, 0.04)  # 1, 2, 3 or 4 pieces of evidence
 _TRAPS = 0.27  # per query, on average
-_OWN_TRAPS = 0.7  # more of them about a criterion that the post has evidence for
+_OWN_TRAPS = 1.0  # more of them about a criterion that the post has evidence for
 _TRAP_TONE = 0.35  # how much more a post with a troubled tone has of them
 _TRAP_ROOM = 0.45  # of the sentences that are not evidence
 

@@ -17,13 +17,13 @@ KINDS = (*EVIDENCE_KINDS, "missed", *TRAP_KINDS, "decoy", "filler")
 
 _INDIRECT = 0.45  # of the clauses
 _OPENED, _TAILED = 0.3, 0.2  # of the sentences
-_FRAMED, _HARD = 0.3, 0.14  # of the evidence: in a frame, and in one that has the words of a trap
+_FRAMED, _HARD = 0.3, 0.18  # of the evidence: in a frame, and in one that has the words of a trap
 # Words that evidence has too come after troublesome talk and after other people's trouble in this share of the cases.
 _FOLLOWED, _TRAP_FOLLOWED = 0.03, 0.15
 _TROUBLESOME = ("work", "home", "money", "study", "venting")
 _LIGHT = 0.3  # of the neutral talk
 _JOINED_TALK = 0.25  # of the neutral talk says two things
-_EVIDENCE_SHARE = {"clause": 0.72, "spread": 0.09, "continued": 0.1, "context": 0.07, "ambiguous": 0.02}
+_EVIDENCE_SHARE = {"clause": 0.69, "spread": 0.09, "continued": 0.13, "context": 0.07, "ambiguous": 0.02}
 _TRAP_SHARE = {
     **{"negation": 0.17, "other-person": 0.19, "past": 0.14, "hypothetical": 0.12, "idiom": 0.09, "general": 0.11},
     **{"keyword": 0.1, "vague": 0.03, "question": 0.03, "lead-in": 0.02},
@@ -139,7 +139,7 @@ class Author:
     def _denied(self, own: CriterionWords) -> str:
         fine = self._writer.write(self._writer.one_of(own.fine))
         frame = self._writer.from_shared("negation", "first")
-        return self._writer.write(frame, clause=self._clause(own, IF)[0], fine=fine)
+        return self._writer.write(frame, clause=self._clause(own, NOW)[0], fine=fine)
 
     def _of_another(self, own: CriterionWords) -> str:
         voice = of_another(self._writer.from_shared("other", "subjects"))

@@ -35,7 +35,7 @@ def _about(name: str, score: Floats, offsets: Ints) -> Columns:
     starts, size = offsets[:-1], np.diff(offsets)[:, None]
     most = np.maximum.reduceat(score, starts, axis=0)
     mean = np.add.reduceat(score, starts, axis=0) / size
-    before, after = neighbours(score, owner)
+    before, after = neighbours(score, offsets)
     return {
         name: score,
         f"{name} before": before,
@@ -46,9 +46,15 @@ def _about(name: str, score: Floats, offsets: Ints) -> Columns:
     }
 
 
-def neighbours(score: Floats, owner: Ints) -> tuple[Floats, Floats]:
-    """The scores of the sentences before and after in the same post; the least score of all where there is none."""
-    before, after = np.full_like(score, score.min(initial=0.0)), np.full_like(score, score.min(initial=0.0))
+def neighbours(score: Floats, offsets: Ints) -> tuple[Floats, Floats]:
+    """The scores of the sentences before and after in the same post; the least score of the post where there is none.
+
+    >>> [side.ravel().tolist() for side in neighbours(np.array([[3.0], [1.0], [2.0]]), np.array([0, 3]))]
+    [[1.0, 3.0, 1.0], [1.0, 2.0, 1.0]]
+    """
+    owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    before = np.minimum.reduceat(score, offsets[:-1], axis=0)[owner]
+    after = before.copy()
     same = owner[1:] == owner[:-1]
     before[1:][same] = score[:-1][same]
     after[:-1][same] = score[1:][same]

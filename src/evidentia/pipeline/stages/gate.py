@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evidentia.pipeline.stage import Lesson, Parts, View, best, ranks
+from evidentia.corpus.posts import offsets_of
+from evidentia.pipeline.stage import Lesson, Parts, Per, View, best, ranks, worst
 from evidentia.pipeline.stages.boosting import ask_trees, fit_trees
 from evidentia.pipeline.stages.features import other_criteria
 from evidentia.pipeline.stages.ltr import ask_logistic, fit_logistic, one_per_criterion
@@ -27,9 +28,7 @@ class QueryTable(Frozen):
 
     def take(self, posts: Ints) -> QueryTable:
         """The same about some of the posts."""
-        return QueryTable(
-            self.names, self.values[posts], np.concatenate([[0], np.cumsum(np.diff(self.offsets)[posts])])
-        )
+        return QueryTable(self.names, self.values[posts], offsets_of(posts, self.offsets))
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,8 @@ class PooledGate:
     model: Literal["blend", "boosting", "logistic"] = "blend"
     sources: tuple[str, ...] = ("graph", "reranker", "retriever")
     trees: int = 120
-    learns: bool = True
+    learns: ClassVar[bool] = True
+    per: ClassVar[Per] = "post"
 
     def space(self, train: View) -> Parts:
         """Nothing but what the stages before it said."""
@@ -61,7 +61,7 @@ class PooledGate:
         if self.model != "logistic":
             learnt = learnt.joined(fit_trees(features, labels, trees=self.trees, leaves=8, smallest=30, seed=seed))
         if self.model != "boosting":
-            learnt = learnt.joined(fit_logistic(one_per_criterion(features), labels))
+            learnt = learnt.joined(fit_logistic(one_per_criterion(features, inputs.values.shape[1]), labels))
         return learnt
 
     def score(self, space: Parts, model: Parts, inputs: QueryTable) -> Floats:
@@ -71,7 +71,7 @@ class PooledGate:
         if self.model != "logistic":
             said.append(ask_trees(model, features))
         if self.model != "boosting":
-            said.append(ask_logistic(model, one_per_criterion(features)))
+            said.append(ask_logistic(model, one_per_criterion(features, inputs.values.shape[1])))
         odds: Floats = np.mean(said, axis=0).reshape(inputs.values.shape[:2])
         return odds
 
@@ -81,7 +81,8 @@ class BestCandidate:
     """Before there is a gate: the best candidate's score stands in."""
 
     source: str = "graph"
-    learns: bool = False
+    learns: ClassVar[bool] = False
+    per: ClassVar[Per] = "post"
 
     def space(self, train: View) -> Parts:
         """Nothing."""
@@ -120,10 +121,13 @@ def query_features(view: View, sources: tuple[str, ...]) -> tuple[tuple[str, ...
 
 
 def _pooled(name: str, score: Floats, kept: Bools, offsets: Ints) -> dict[str, Floats]:
-    """The best few scores, how many would be expected to be gold, whether any, and the same for the post's other criteria."""
+    """The best few scores, how many would be expected to be gold, whether any, and the same for the post's other criteria.
+
+    A query with fewer candidates repeats its lowest.
+    """
     place = ranks(score, kept, offsets)
     columns = {}
-    lowest = float(score.min(initial=0.0))
+    lowest = worst(score, kept, offsets)
     for at in range(TOP):
         here = np.where(kept & (place == at), score, -np.inf)
         top = np.maximum.reduceat(here, offsets[:-1], axis=0)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
-from evidentia.pipeline.stage import Lesson, Parts, Sentences, View
+from evidentia.pipeline.stage import Lesson, Parts, Per, Sentences, View
 from evidentia.pipeline.stages.words import Kind, learn_vocabulary, matrix
 from evidentia.tables.queries import Bools, Floats
 
@@ -22,7 +22,8 @@ class Lexical:
 
     kind: Kind = "words"
     strength: float = 10.0
-    learns: bool = True
+    learns: ClassVar[bool] = True
+    per: ClassVar[Per] = "sentence"
 
     def space(self, train: View) -> Parts:
         """The vocabulary of the TRAIN sentences."""
@@ -43,11 +44,14 @@ class Lexical:
 
 
 def per_criterion(features: Any, gold: Bools, strength: float) -> Parts:
-    """A logistic regression for each criterion that has gold; the others get a constant far below zero."""
+    """A logistic regression for each criterion that has gold; the others get a constant far below zero.
+
+    Where every sentence is gold the constant is as far above.
+    """
     from sklearn.linear_model import LogisticRegression
 
     weights = np.zeros((features.shape[1], gold.shape[1]))
-    bias = np.full(gold.shape[1], UNSEEN)
+    bias = np.where(gold.all(axis=0), -UNSEEN, UNSEEN)
     for column in range(gold.shape[1]):
         labels = gold[:, column]
         if FEWEST <= labels.sum() < len(labels) and features.shape[1]:

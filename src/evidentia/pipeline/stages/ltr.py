@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evidentia.corpus.posts import offsets_of, rows_of
-from evidentia.pipeline.stage import Lesson, Parts, View
+from evidentia.pipeline.stage import Lesson, Parts, Per, View, candidates_of, worst
 from evidentia.pipeline.stages.boosting import ask_trees, fit_trees
 from evidentia.pipeline.stages.features import candidate_features
 from evidentia.tables.queries import Bools, Floats, Frozen, Ints
@@ -36,10 +36,6 @@ class CandidateTable(Frozen):
         rows = rows_of(posts, self.offsets)
         return CandidateTable(self.names, self.values[rows], self.kept[rows], offsets_of(posts, self.offsets))
 
-    def of(self, posts: Ints) -> Bools:
-        """The candidates of some posts, as a mask over sentences x criteria."""
-        return self.kept & np.isin(self.owner, posts)[:, None]
-
 
 @dataclass(frozen=True)
 class LearnToRank:
@@ -47,7 +43,8 @@ class LearnToRank:
 
     model: Model = "boosting"
     trees: int = 200
-    learns: bool = True
+    learns: ClassVar[bool] = True
+    per: ClassVar[Per] = "sentence"
 
     def space(self, train: View) -> Parts:
         """Nothing but what the stages before it said."""
@@ -60,37 +57,38 @@ class LearnToRank:
 
     def fit(self, inputs: CandidateTable, lesson: Lesson, *, seed: int) -> Parts:
         """Trees, or weights."""
-        rows = inputs.of(lesson.posts)
-        features, labels = inputs.values[rows], lesson.gold[rows]
+        at = candidates_of(lesson.posts, inputs.kept, inputs.offsets)
+        features, labels = inputs.values[at], lesson.gold[at]
         if self.model == "boosting":
             learnt = fit_trees(features, labels, trees=self.trees, seed=seed)
         else:
-            learnt = fit_logistic(one_per_criterion(features), labels)
+            learnt = fit_logistic(one_per_criterion(features, inputs.kept.shape[1]), labels)
         return Parts({**learnt.document, "features": list(inputs.names)}, learnt.arrays)
 
     def score(self, space: Parts, model: Parts, inputs: CandidateTable) -> Floats:
-        """The log odds that each candidate is gold; what did not reach the stage scores lowest."""
+        """The log odds that each candidate is gold; what did not reach the stage scores as the lowest of its query."""
         features = inputs.values[inputs.kept]
-        said = (
-            ask_trees(model, features) if self.model == "boosting" else ask_logistic(model, one_per_criterion(features))
-        )
-        scores = np.full(inputs.kept.shape, said.min(initial=0.0))
-        scores[inputs.kept] = said
-        return scores
+        scores = np.zeros(inputs.kept.shape)
+        if self.model == "boosting":
+            scores[inputs.kept] = ask_trees(model, features)
+        else:
+            scores[inputs.kept] = ask_logistic(model, one_per_criterion(features, inputs.kept.shape[1]))
+        return np.where(inputs.kept, scores, worst(scores, inputs.kept, inputs.offsets)[inputs.owner])
 
 
-def one_per_criterion(features: NDArray[np.float32]) -> Floats:
-    """The last column, a code, as one column per code: what a linear model can use."""
+def one_per_criterion(features: NDArray[np.float32], criteria: int) -> Floats:
+    """The last column, a code, as one column per criterion: what a linear model can use."""
     codes = features[:, -1].astype(np.int64)
-    return np.column_stack([features[:, :-1].astype(np.float64), np.eye(int(codes.max(initial=0)) + 1)[codes]])
+    return np.column_stack([features[:, :-1].astype(np.float64), np.eye(criteria)[codes]])
 
 
 def fit_logistic(features: Floats, labels: Bools, *, strength: float = 1.0) -> Parts:
     """A logistic regression over standardised features; labels of one class give a constant."""
     from sklearn.linear_model import LogisticRegression
 
-    mean, scale = features.mean(0), features.std(0)
-    scale = np.where(scale > 0, scale, 1.0)
+    mean = features.mean(0)
+    # the deviation of a column that never changes may be a rounding error, and dividing by that blows up any other value
+    scale = np.where(np.ptp(features, axis=0) > 0, features.std(0), 1.0)
     weights, bias = np.zeros(features.shape[1]), 6.0 if labels.all() else -6.0
     if labels.any() and not labels.all():
         fitted = LogisticRegression(C=strength, max_iter=500).fit((features - mean) / scale, labels)
@@ -100,7 +98,5 @@ def fit_logistic(features: Floats, labels: Bools, *, strength: float = 1.0) -> P
 
 def ask_logistic(model: Parts, features: Floats) -> Floats:
     """The log odds of every row."""
-    wide = len(model.arrays["weights"])
-    given = features if features.shape[1] == wide else np.pad(features, ((0, 0), (0, wide - features.shape[1])))
-    odds: Floats = (given - model.arrays["mean"]) / model.arrays["scale"] @ model.arrays["weights"]
+    odds: Floats = (features - model.arrays["mean"]) / model.arrays["scale"] @ model.arrays["weights"]
     return odds + float(model.document["bias"])

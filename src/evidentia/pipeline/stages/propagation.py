@@ -6,6 +6,7 @@ This is simple graph convolution (Wu et al. 2019) on scores: powers of the graph
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -13,7 +14,7 @@ from scipy import sparse
 from evidentia.corpus.posts import offsets_of, rows_of
 from evidentia.pipeline.graphs import adjacency, likeness
 from evidentia.pipeline.mixing import choose_weight, mixed
-from evidentia.pipeline.stage import Lesson, Parts, View
+from evidentia.pipeline.stage import Lesson, Parts, Per, View, best, candidates_of, worst
 from evidentia.pipeline.stages.ltr import ask_logistic, fit_logistic
 from evidentia.pipeline.stages.spaces import learn_lsa, lsa_vectors
 from evidentia.tables.queries import Bools, Floats, Frozen, Ints
@@ -34,13 +35,6 @@ class Arrivals(Frozen):
         rows = rows_of(posts, self.offsets)
         return Arrivals(self.values[rows], self.kept[rows], offsets_of(posts, self.offsets))
 
-    def of(self, posts: Ints) -> Bools:
-        """The candidates of some posts, as a mask."""
-        mask = np.zeros(self.kept.shape, bool)
-        rows = rows_of(posts, self.offsets)
-        mask[rows] = self.kept[rows]
-        return mask
-
 
 @dataclass(frozen=True)
 class Propagation:
@@ -48,7 +42,8 @@ class Propagation:
 
     source: str = "reranker"
     neighbours: int = 3
-    learns: bool = True
+    learns: ClassVar[bool] = True
+    per: ClassVar[Per] = "sentence"
 
     def space(self, train: View) -> Parts:
         """Where sentences are alike: latent semantic analysis of the TRAIN sentences."""
@@ -61,12 +56,10 @@ class Propagation:
         own = view.scores[self.source]
         values = np.empty((*own.shape, len(ARRIVALS)))
         once = _mean_of(alike, own, view.kept)
-        best_of_post = np.maximum.reduceat(
-            np.where(view.kept, own, own.min(initial=0.0)), view.posts.offsets[:-1], axis=0
-        )
+        lowest, highest = (of_query(own, view.kept, view.posts.offsets)[view.posts.owner] for of_query in (worst, best))
         arrived = (
-            *(own, once, _mean_of(alike, once, view.kept), _best_of(alike, own, view.kept)),
-            *(_mean_of(beside, own, view.kept), _best_of(beside, own, view.kept), best_of_post[view.posts.owner]),
+            *(own, once, _mean_of(alike, once, view.kept), _best_of(alike, own, view.kept, lowest)),
+            *(_mean_of(beside, own, view.kept), _best_of(beside, own, view.kept, lowest), highest),
         )
         for at, column in enumerate(arrived):
             values[:, :, at] = column
@@ -74,16 +67,12 @@ class Propagation:
 
     def fit(self, inputs: Arrivals, lesson: Lesson, *, seed: int) -> Parts:
         """Weights of what arrives, and how much the result counts beside the score that came in."""
-        rows = inputs.of(lesson.posts)
-        learnt = fit_logistic(inputs.values[rows], lesson.gold[rows])
-        refined = _said(learnt, inputs)
-        tune = rows_of(lesson.tune, inputs.offsets)
+        at = candidates_of(lesson.posts, inputs.kept, inputs.offsets)
+        learnt = fit_logistic(inputs.values[at], lesson.gold[at])
+        tune = inputs.take(lesson.tune)
+        gold = lesson.gold[rows_of(lesson.tune, inputs.offsets)]
         weight = choose_weight(
-            inputs.values[tune, :, 0],
-            refined[tune],
-            kept=inputs.kept[tune],
-            gold=lesson.gold[tune],
-            offsets=offsets_of(lesson.tune, inputs.offsets),
+            tune.values[:, :, 0], _said(learnt, tune), kept=tune.kept, gold=gold, offsets=tune.offsets
         )
         return Parts({**learnt.document, "arrivals": list(ARRIVALS), **weight.to_dict()}, learnt.arrays)
 
@@ -105,12 +94,11 @@ def _mean_of(graph: sparse.csr_matrix, score: Floats, kept: Bools) -> Floats:
     return found
 
 
-def _best_of(graph: sparse.csr_matrix, score: Floats, kept: Bools) -> Floats:
-    """The best score among the neighbours that are candidates; the lowest of all where there is none."""
-    lowest = score.min(initial=0.0)
+def _best_of(graph: sparse.csr_matrix, score: Floats, kept: Bools, lowest: Floats) -> Floats:
+    """The best score among the neighbours that are candidates; the lowest of the query where there is none."""
     sent = np.where(kept, score, lowest)
     has = np.diff(graph.indptr) > 0
-    best = np.full_like(score, lowest)
+    found = lowest.copy()
     if has.any():
-        best[has] = np.maximum.reduceat(sent[graph.indices], graph.indptr[:-1][has], axis=0)
-    return best
+        found[has] = np.maximum.reduceat(sent[graph.indices], graph.indptr[:-1][has], axis=0)
+    return found

@@ -1,0 +1,189 @@
+"""Models that are asked once: whatever they said before comes from the cache, the rest is kept as soon as it is there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import groupby
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evidentia.errors import InputError
+from evidentia.pipeline.encoders.cache import Rows, Store, pair_hash, text_hash
+from evidentia.pipeline.encoders.interface import Encoder, Kind, PairScorer, Progress, Vectors
+from evidentia.pipeline.settings import same_length
+
+Ask = Callable[[list[int]], Rows]
+
+
+@dataclass(frozen=True)
+class CacheReport:
+    """How many different texts or pairs came from the cache, how many the model was asked for, and what went wrong."""
+
+    hits: int
+    misses: int
+    notes: tuple[str, ...]
+
+
+class _Asked:
+    """What both kinds of models share: looking up, asking for the rest piece by piece, and counting."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._hits = 0
+        self._misses = 0
+
+    @property
+    def report(self) -> CacheReport:
+        """What happened so far."""
+        return CacheReport(self._hits, self._misses, self.store.notes)
+
+    def look_up(
+        self,
+        hashes: Sequence[bytes],
+        pieces: Callable[[list[int]], list[list[int]]],
+        ask: Ask,
+        progress: Progress | None,
+    ) -> Rows:
+        """One row per hash. ``pieces`` cuts the places of what is missing; each piece is kept before the next is asked."""
+        if not hashes:
+            return ask([])
+        first: dict[bytes, int] = {}
+        for place, key in enumerate(hashes):
+            first.setdefault(key, place)
+        known = self.store.get(list(first))
+        missing = [place for key, place in first.items() if key not in known]
+        self._hits += len(known)
+        self._misses += len(missing)
+        _tell(progress, len(known), len(first))
+        for piece in pieces(missing):
+            rows = ask(piece)
+            _same_width(known, rows)
+            keys = [hashes[place] for place in piece]
+            self.store.put(keys, rows)
+            known |= dict(zip(keys, rows, strict=True))
+            _tell(progress, len(known), len(first))
+        return np.stack([known[key] for key in hashes])
+
+
+class CachedEncoder:
+    """An encoder with a memory. ``piece`` texts are asked for at a time; if the encoder fails, earlier pieces are kept."""
+
+    def __init__(self, encoder: Encoder, store: Store, *, piece: int = 512) -> None:
+        self.store = store
+        self._encoder = encoder
+        self._asked = _Asked(store)
+        self._piece = piece
+
+    @property
+    def key(self) -> str:
+        """The key of the encoder itself."""
+        return self._encoder.key
+
+    @property
+    def cache(self) -> CacheReport:
+        """Hits, misses and notes so far."""
+        return self._asked.report
+
+    def encode(self, texts: Sequence[str], *, kind: Kind, progress: Progress | None = None) -> Vectors:
+        """One row per text; every different text is asked for once."""
+
+        def pieces(missing: list[int]) -> list[list[int]]:
+            longest_first = sorted(missing, key=lambda place: -len(texts[place]))
+            return _cut(longest_first, self._piece)
+
+        def ask(piece: list[int]) -> Rows:
+            return self._encoder.encode([texts[place] for place in piece], kind=kind)
+
+        return self._asked.look_up([text_hash(text, kind) for text in texts], pieces, ask, progress)
+
+
+class CachedPairScorer:
+    """A scorer of pairs with a memory.
+
+    A ``listwise`` scorer reads neighbouring pairs of one query together, so their scores are kept for this very list of
+    passages and asked for as a whole. With ``by_query`` a piece never mixes queries, for servers that take one at a time.
+    """
+
+    def __init__(
+        self, scorer: PairScorer, store: Store, *, piece: int = 512, by_query: bool = False, listwise: bool = False
+    ) -> None:
+        self.store = store
+        self._scorer = scorer
+        self._asked = _Asked(store)
+        self._piece = piece
+        self._by_query = by_query
+        self._listwise = listwise
+
+    @property
+    def key(self) -> str:
+        """The key of the scorer itself."""
+        return self._scorer.key
+
+    @property
+    def cache(self) -> CacheReport:
+        """Hits, misses and notes so far."""
+        return self._asked.report
+
+    def score(
+        self, queries: Sequence[str], passages: Sequence[str], *, progress: Progress | None = None
+    ) -> NDArray[np.float32]:
+        """One score per pair; every different pair is asked for once."""
+        same_length(len(queries), len(passages))
+
+        def pieces(missing: list[int]) -> list[list[int]]:
+            if self._listwise:
+                runs = {place: number for number, run in enumerate(runs_of(queries)) for place in run}
+                return _groups(missing, lambda place: runs[place])
+            if self._by_query:
+                groups = _groups(sorted(missing, key=lambda place: queries[place]), lambda place: queries[place])
+                return [piece for group in groups for piece in _cut(group, self._piece)]
+            return _cut(sorted(missing, key=lambda place: -len(queries[place]) - len(passages[place])), self._piece)
+
+        def ask(piece: list[int]) -> Rows:
+            scores = self._scorer.score([queries[place] for place in piece], [passages[place] for place in piece])
+            return scores[:, None]
+
+        return self._asked.look_up(self._hashes(queries, passages), pieces, ask, progress).reshape(len(queries))
+
+    def _hashes(self, queries: Sequence[str], passages: Sequence[str]) -> list[bytes]:
+        among = [b""] * len(queries)
+        if self._listwise:
+            for run in runs_of(queries):
+                listed = sha256(b"".join(text_hash(passages[place], "passage") for place in run)).digest()
+                for place in run:
+                    among[place] = listed
+        return [pair_hash(*pair) for pair in zip(queries, passages, among, strict=True)]
+
+
+def runs_of(queries: Sequence[str]) -> list[list[int]]:
+    """The places of neighbours that are the same query, which a listwise scorer reads together.
+
+    >>> runs_of(["a", "a", "b", "a"])
+    [[0, 1], [2], [3]]
+    """
+    return _groups(range(len(queries)), lambda place: queries[place])
+
+
+def _groups(places: Iterable[int], by: Callable[[int], str | int]) -> list[list[int]]:
+    return [list(group) for _, group in groupby(places, key=by)]
+
+
+def _cut(places: list[int], size: int) -> list[list[int]]:
+    return [places[start : start + size] for start in range(0, len(places), size)]
+
+
+def _same_width(known: dict[bytes, Rows], rows: Rows) -> None:
+    """Refuse vectors of another length than those in the cache: another model answers under the same name."""
+    if known and len(rows) and (before := len(next(iter(known.values())))) != rows.shape[1]:
+        raise InputError(
+            f"The model gives {rows.shape[1]} numbers per text, the cache has {before}: another model answers under the "
+            "same name. Set its version, or delete the cache."
+        )
+
+
+def _tell(progress: Progress | None, done: int, total: int) -> None:
+    if progress is not None:
+        progress(done, total)

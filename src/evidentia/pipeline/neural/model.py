@@ -1,0 +1,89 @@
+"""What both networks have in common: scaled graphs in, logits out, and a folder to be kept in."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from evidentia.errors import InputError, typed
+from evidentia.pipeline.extras import neural
+from evidentia.pipeline.graphs import Graphs
+from evidentia.pipeline.neural.batches import Batch, Batches, Scaling, Tensor, check_widths
+from evidentia.pipeline.neural.networks import Parts
+from evidentia.pipeline.neural.settings import GraphSettings, graph_settings
+from evidentia.pipeline.neural.storage import load_model, save_model
+from evidentia.pipeline.neural.training import Training
+from evidentia.tables.queries import Floats
+
+_AT_ONCE = 512  # graphs that are scored together
+
+
+class GraphModel(ABC):
+    """A fitted network. Made by ``fit`` or ``load``, not by hand."""
+
+    kind: ClassVar[str]
+
+    def __init__(self, settings: GraphSettings, scaling: Scaling, parts: Parts, training: Training) -> None:
+        self.settings = settings
+        self.scaling = scaling
+        self.training = training
+        self._parts = parts
+
+    @staticmethod
+    @abstractmethod
+    def build(settings: GraphSettings, features: int, criterion: int) -> Parts:
+        """The parts, with weights from torch's generator."""
+
+    @staticmethod
+    @abstractmethod
+    def logits(parts: Parts, batch: Batch, settings: GraphSettings) -> Tensor:
+        """What the parts say of a batch."""
+
+    def score(self, graphs: Graphs) -> Floats:
+        """The logits, larger where there is more likely evidence."""
+        check_widths(graphs, *_widths(self._parts))
+        batches = Batches(graphs, self.scaling)
+        with neural("torch").inference_mode():
+            cut = (batches.take(places) for places in batches.in_order(_AT_ONCE))
+            made = [self.logits(self._parts, batch, self.settings).numpy() for batch in cut]
+        return np.concatenate([np.zeros(0), *made])
+
+    def save(self, folder: Path) -> None:
+        """Write the network into a folder: safetensors and JSON."""
+        features, criterion = _widths(self._parts)
+        weights = {f"network.{name}": value.numpy() for name, value in self._parts.state_dict().items()}
+        scaling = {f"scaling.{name}": value for name, value in vars(self.scaling).items()}
+        about = {"settings": asdict(self.settings), "features": features, "criterion": criterion}
+        save_model(folder, self.kind, weights | scaling, {**about, "training": self.training.to_dict()})
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Read what ``save`` wrote."""
+        arrays, document = load_model(folder, cls.kind)
+        try:
+            return cls._read(arrays, document)
+        except (LookupError, TypeError, ValueError, RuntimeError):
+            raise InputError(f"{typed(folder.name)}: the parts of this {cls.kind} do not fit together.") from None
+
+    @classmethod
+    def _read(cls, arrays: Mapping[str, Any], document: Mapping[str, Any]) -> Self:
+        torch = neural("torch")
+        settings = graph_settings(document["settings"])
+        parts = cls.build(settings, int(document["features"]), int(document["criterion"]))
+        weights = {
+            name.removeprefix("network."): torch.from_numpy(value.copy())
+            for name, value in arrays.items()
+            if name.startswith("network.")
+        }
+        parts.load_state_dict(weights)
+        scaling = Scaling(arrays["scaling.mean"], arrays["scaling.spread"], arrays["scaling.weight"])
+        return cls(settings, scaling, parts.eval(), Training.from_dict(document["training"]))
+
+
+def _widths(parts: Parts) -> tuple[int, int]:
+    return int(parts["nodes"].in_features), int(parts["criterion"].in_features)

