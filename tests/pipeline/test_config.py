@@ -6,7 +6,7 @@ import json
 import re
 import tomllib
 from copy import deepcopy
-from dataclasses import FrozenInstanceError, fields, is_dataclass
+from dataclasses import FrozenInstanceError, fields
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,14 @@ from hypothesis import strategies as st
 
 from evidentia.errors import InputError
 from evidentia.pipeline.config import Config, parse_config, read_config
-from evidentia.pipeline.config_models import applying, settings_of
+from evidentia.pipeline.config_models import ModelConfig, settings_of
 from evidentia.pipeline.config_reader import subtables
 from evidentia.pipeline.config_text import all_tables, config_reference, default_config_text
+from evidentia.pipeline.encoders.local import EncoderSettings, LocalSettings
+from evidentia.pipeline.encoders.servers import EmbeddingsSettings, RerankSettings
+from evidentia.pipeline.neural.settings import graph_settings
 from evidentia.pipeline.selection import Policy, Selection
+from evidentia.pipeline.settings import read_settings
 from evidentia.protocol import Choices, Rule, Targets
 from evidentia.protocol.dynamic_k import KPolicy
 
@@ -219,6 +223,27 @@ def test_the_learner_over_vectors_has_settings_of_its_own() -> None:
     table = {"learners": ["vectors"], "vectors": spec, "model_settings": {"max_seq_length": 64}}
     assert config(reranker=table).model_settings(spec) == {"max_seq_length": 64, "trust_remote_code": False}
     assert config(reranker=table | {"learners": [], "model_settings": {}}).model_settings(spec) == {}
+
+
+@pytest.mark.parametrize(
+    ("spec", "made_of"),
+    [
+        ("sentence-transformers:a", EncoderSettings),
+        ("openai:http://h,m", EmbeddingsSettings),
+        ("cross-encoder:a", LocalSettings),
+        ("http:http://h", RerankSettings),
+    ],
+)
+def test_what_goes_to_a_model_is_what_it_takes(spec: str, made_of: Any) -> None:
+    every = {key: setting.example for key, setting in settings_of(ModelConfig) if setting.example is not None}
+    given = ModelConfig(**every, trust_remote_code=True).given(spec)
+    assert set(given) == {each.name for each in fields(made_of)} & {each.name for each in fields(ModelConfig)}
+    read_settings(made_of, given, spec)
+
+
+def test_a_network_takes_every_width_that_is_taken_here() -> None:
+    found = config(graph={"hidden": 12})
+    graph_settings({"conv": found.graph.conv, "hidden": found.graph.hidden, "layers": found.graph.layers})
 
 
 # mistakes
@@ -507,10 +532,3 @@ def test_the_page_has_every_key_as_the_tables_have_it() -> None:
 def test_the_example_of_the_page_is_a_configuration() -> None:
     (text,) = re.findall(r"```toml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     assert parse_config(tomllib.loads(text), base=Path()).retriever.kind == ("bm25", "minilm")
-
-
-def test_settings_of_models_are_known_by_name() -> None:
-    known = dict(settings_of(type(config().retriever.model)))
-    for spec in ("sentence-transformers:a", "openai:a", "cross-encoder:a", "http:a"):
-        assert set(applying(spec)) <= set(known)
-    assert is_dataclass(config().reranker.model_settings)
