@@ -230,7 +230,7 @@ class GateConfig:
         Literal["pooled", "gnn", "best"],
         Setting(
             Choice(("pooled", "gnn", "best")),
-            "A classifier of pooled scores, a graph network, or the better of both on TUNE",
+            "A classifier of pooled scores, a graph network, or no gate: the best candidate's score",
         ),
     ] = "pooled"
     model: Annotated[
