@@ -262,6 +262,21 @@ class TestOutcomes:
             assert changed[step.name].scores[at].tobytes() == outcomes[step.name].scores[at].tobytes(), step.name
             assert not np.array_equal(changed[step.name].scores, outcomes[step.name].scores)
 
+    def test_a_post_asked_alone_gets_the_scores_it_gets_among_others(
+        self, corpus: Posts, outcomes: dict[str, Outcome]
+    ) -> None:
+        view = View.of(corpus)
+        for step in STEPS:
+            space, model = outcomes[step.name].space, outcomes[step.name].model
+            together = step.stage.score(space, model, step.stage.inputs(space, view))
+            for post in (0, 17, 47):
+                alone = step.stage.score(space, model, step.stage.inputs(space, view.take(np.array([post]))))
+                at = slice(post, post + 1) if step.stage.per == "post" else slice(*corpus.offsets[post : post + 2])
+                assert alone.tobytes() == together[at].tobytes(), step.name
+            if step.stage.per == "sentence":
+                view = view.heard(step.name, together)
+                view = view if step.keep is None else view.narrowed(step.name, step.keep)
+
     @pytest.mark.parametrize("seed", [1, 2])
     def test_the_order_of_the_corpus_changes_no_score(
         self, corpus: Posts, outcomes: dict[str, Outcome], seed: int
@@ -365,5 +380,3 @@ def test_degenerate_corpora_get_finite_scores(corpus: Posts, kind: str) -> None:
         assert np.isfinite(outcome.scores).all(), name
         assert all(np.isfinite(part).all() for part in outcome.space.arrays.values()), name
         assert outcome.scores.shape[1] == len(posts.criteria)
-    if "no gold" in kind or "one sentence" in kind:
-        return
