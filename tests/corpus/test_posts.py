@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evidentia.corpus import Criterion, Posts
@@ -52,6 +52,7 @@ class TestTaking:
     def test_without_gold_there_is_none_to_take(self, posts: Posts) -> None:
         assert posts.unlabelled().take(np.array([1])).gold is None
 
+    @settings(deadline=None)
     @given(
         lengths=st.lists(st.integers(1, 5), min_size=1, max_size=6),
         picks=st.lists(st.integers(0, 5), max_size=8),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -39,6 +39,7 @@ class TestLikeness:
     def test_what_has_nothing_in_common_is_not_joined(self, vectors: Floats) -> None:
         assert likeness(vectors.astype(np.float32), np.array([0, 3]), 2).nnz == 0
 
+    @settings(deadline=None)
     @given(
         lengths=st.lists(st.integers(1, 6), min_size=1, max_size=4),
         neighbours=st.integers(1, 4),
@@ -68,6 +69,7 @@ class TestAdjacency:
     def test_posts_of_one_sentence_have_no_edge(self) -> None:
         assert adjacency(np.array([0, 1, 2])).nnz == 0
 
+    @settings(deadline=None)
     @given(st.lists(st.integers(1, 5), min_size=1, max_size=5))
     def test_against_a_loop(self, lengths: list[int]) -> None:
         expected = {(row, row + 1) for span in spans(ends(lengths)) for row in span if row + 1 in span}
@@ -76,6 +78,7 @@ class TestAdjacency:
 
 
 class TestQueries:
+    @settings(deadline=None)
     @given(scored())
     def test_nodes_are_the_candidates_query_by_query(self, case: Scored) -> None:
         _, kept, _, offsets = case
@@ -89,6 +92,7 @@ class TestQueries:
         assert list(zip(sentence.tolist(), criterion.tolist(), strict=True)) == nodes
         assert found.tolist() == ends(counts).tolist()
 
+    @settings(deadline=None)
     @given(scored(), st.integers(0, 99))
     def test_edges_join_candidates_of_the_same_query(self, case: Scored, seed: int) -> None:
         _, kept, _, offsets = case

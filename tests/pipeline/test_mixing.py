@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evidentia.arrays import ndcg
@@ -55,6 +55,7 @@ class TestMeanNdcg:
         none = np.zeros((0, 2))
         assert mean_ndcg(none, none > 0, none > 0, np.array([0])) == 0.0
 
+    @settings(deadline=None)
     @given(scored(), st.integers(1, 12))
     def test_against_a_loop(self, case: Scored, depth: int) -> None:
         score, kept, gold, offsets = case
@@ -62,6 +63,7 @@ class TestMeanNdcg:
             plain_ndcg(score, kept, gold, offsets, depth), abs=1e-12
         )
 
+    @settings(deadline=None)
     @given(scored())
     def test_with_every_gold_a_candidate_it_is_the_measure_on_plain_arrays(self, case: Scored) -> None:
         score, kept, gold, offsets = case
@@ -98,6 +100,7 @@ class TestWeight:
         chosen = choose_weight(column(1, 0), column(0, 1), kept=ALL[:2], gold=~ALL[:2], offsets=np.array([0, 2]))
         assert chosen.to_dict() == {"weight": 0.0, "weights": list(WEIGHTS), "tune_ndcg": [0.0] * 11}
 
+    @settings(deadline=None)
     @given(scored(), st.integers(0, 99))
     def test_the_best_of_eleven_and_the_smallest_of_equals(self, case: Scored, seed: int) -> None:
         score, kept, gold, offsets = case

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evidentia.pipeline.stage import Parts, Sentences, View, best, candidates_of, ranks, worst
@@ -35,11 +35,13 @@ class TestRanks:
     def test_equal_scores_keep_the_order_of_the_post(self) -> None:
         assert ranks(np.zeros((5, 1)), np.ones((5, 1), bool), np.array([0, 2, 5])).ravel().tolist() == [0, 1, 0, 1, 2]
 
+    @settings(deadline=None)
     @given(scored())
     def test_ranks_are_those_of_a_sort_per_query(self, case: Scored) -> None:
         score, kept, _, offsets = case
         assert ranks(score, kept, offsets).tolist() == plain_ranks(score, kept, offsets)
 
+    @settings(deadline=None)
     @given(scored())
     def test_best_and_worst_are_those_of_a_loop(self, case: Scored) -> None:
         score, kept, _, offsets = case
@@ -50,6 +52,7 @@ class TestRanks:
         assert best(score, kept, offsets).tolist() == [[max(one) for one in post] for post in of_query]
         assert worst(score, kept, offsets).tolist() == [[min(one) for one in post] for post in of_query]
 
+    @settings(deadline=None)
     @given(scored(), st.integers(0, 5))
     def test_candidates_come_in_the_order_of_the_posts(self, case: Scored, seed: int) -> None:
         _, kept, _, offsets = case
@@ -90,6 +93,7 @@ class TestView:
             view.scores["first"][0, 0] = 1.0
         said[0, 0] = 2.0  # the array of the caller stays writable
 
+    @settings(deadline=None)
     @given(scored(), st.integers(1, 4))
     def test_narrowed_keeps_the_best_of_each_query(self, case: Scored, keep: int) -> None:
         score, kept, _, offsets = case
@@ -101,6 +105,7 @@ class TestView:
         assert held.min() >= 1
         assert held.max() <= keep
 
+    @settings(deadline=None)
     @given(scored(), st.integers(0, 5))
     def test_taking_posts_and_narrowing_may_change_places(self, case: Scored, seed: int) -> None:
         score, kept, _, offsets = case
