@@ -37,7 +37,9 @@ def test_of_several_prototypes_the_nearest_counts(words: WordCounter) -> None:
 
 
 @pytest.mark.usefixtures("words")
-@pytest.mark.parametrize("stage", [Dense("words"), Fused((Bm25(), Dense("words"))), Fused((Dense("words"),), "weights")])
+@pytest.mark.parametrize(
+    "stage", [Dense("words"), Fused((Bm25(), Dense("words"))), Fused((Dense("words"),), "weights")]
+)
 def test_a_retriever_keeps_its_promises(stage: Dense | Fused) -> None:
     claims_of_a_stage(stage, View.of(corpus()), corpus(), division())
     assert pickle.loads(pickle.dumps(stage)) == stage
