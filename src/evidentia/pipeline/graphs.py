@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from evidentia.tables.queries import Bools, Floats, Frozen, Ints
+from evidentia.tables.queries import Bools, Floats, Frozen, Ints, Ragged
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,7 +17,8 @@ class Graphs(Frozen):
 
     ``edges`` is 2 x m, both directions listed, in places of the whole batch; ``weight`` has one number per edge, ``step``
     tells adjacency (1) from likeness (0). ``criterion`` is the code of each query's criterion, ``criterion_vectors`` has one
-    row per code. Nothing here is made from labels.
+    row per code. ``vectors`` has a row for each different sentence, and ``sentence`` says which of them a node is: a sentence is
+    a node of many queries. ``queries`` has features of whole queries. Nothing here is made from labels.
     """
 
     offsets: Ints
@@ -27,9 +28,44 @@ class Graphs(Frozen):
     step: Ints
     criterion: Ints
     criterion_vectors: NDArray[np.float32]
+    sentence: Ints | None = None
+    vectors: NDArray[np.float32] | None = None
+    queries: NDArray[np.float32] | None = None
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
+
+    @property
+    def node_width(self) -> int:
+        """How many numbers describe a node."""
+        return int(self.features.shape[1]) + (0 if self.vectors is None else int(self.vectors.shape[1]))
+
+    @property
+    def query_width(self) -> int:
+        """How many numbers describe a query: its criterion, and itself."""
+        return int(self.criterion_vectors.shape[1]) + (0 if self.queries is None else int(self.queries.shape[1]))
+
+    def edges_of(self) -> Ragged:
+        """The edges of every graph."""
+        graph = np.searchsorted(self.offsets, self.edges[0], side="right") - 1
+        counts = np.bincount(graph, minlength=len(self))
+        return Ragged(np.concatenate([[0], np.cumsum(counts)]), np.argsort(graph, kind="stable"))
+
+    def take(self, places: Ints) -> Graphs:
+        """Some of the graphs, in the order that is given; the vectors are shared, not copied."""
+        nodes, edges = Ragged(self.offsets, np.arange(len(self.features))).take(places), self.edges_of().take(places)
+        shift = nodes.offsets[:-1] - self.offsets[:-1][places]  # from places in all graphs to places in these
+        return replace(
+            self,
+            offsets=nodes.offsets,
+            features=self.features[nodes.values],
+            edges=self.edges[:, edges.values] + np.repeat(shift, edges.lengths),
+            weight=self.weight[edges.values],
+            step=self.step[edges.values],
+            criterion=self.criterion[places],
+            sentence=None if self.sentence is None else self.sentence[nodes.values],
+            queries=None if self.queries is None else self.queries[places],
+        )
 
 
 def likeness(vectors: NDArray[np.float32], offsets: Ints, neighbours: int) -> sparse.csr_matrix:

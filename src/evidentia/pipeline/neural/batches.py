@@ -19,23 +19,26 @@ Single = NDArray[np.float32]
 
 @dataclass(frozen=True, eq=False)
 class Scaling(Frozen):
-    """Mean and spread of the node features and of the edge weights, as they were in TRAIN."""
+    """Mean and spread of the features of nodes and of queries and of the edge weights, as they were in TRAIN."""
 
     mean: Single
     spread: Single
     weight: Single  # the mean and the spread of the edge weights
+    query_mean: Single
+    query_spread: Single
 
     @classmethod
     def fitted(cls, graphs: Graphs) -> Scaling:
         """From the graphs of TRAIN; a feature that never changes is only centred."""
-        features = graphs.features.astype(np.float64)
         weight = graphs.weight if len(graphs.weight) else np.zeros(1)
-        scale = [float(weight.mean()), float(_spread(weight.std()))]
-        return cls(
-            features.mean(axis=0).astype(np.float32),
-            _spread(features.std(axis=0)).astype(np.float32),
-            np.array(scale, np.float32),
-        )
+        scale = np.array([float(weight.mean()), float(_spread(weight.std()))], np.float32)
+        queries = np.zeros((len(graphs), 0), np.float32) if graphs.queries is None else graphs.queries
+        return cls(*_mean_and_spread(graphs.features), scale, *_mean_and_spread(queries))
+
+
+def _mean_and_spread(features: Single) -> tuple[Single, Single]:
+    wide = features.astype(np.float64)
+    return wide.mean(axis=0).astype(np.float32), _spread(wide.std(axis=0)).astype(np.float32)
 
 
 def _spread(spread: Any) -> Any:
@@ -65,17 +68,15 @@ class Batches:
     def __init__(self, graphs: Graphs, scaling: Scaling) -> None:
         self._nodes = Ragged(graphs.offsets, np.arange(len(graphs.features)))
         self._features = (graphs.features - scaling.mean) / scaling.spread
-        graph = np.searchsorted(graphs.offsets, graphs.edges[0], side="right") - 1
-        order = np.argsort(graph, kind="stable")
-        counts = np.bincount(graph, minlength=len(graphs))
-        self._edges = Ragged(np.concatenate([[0], np.cumsum(counts)]), order)
+        self._sentence = graphs.sentence
+        self._meaning = None if graphs.vectors is None else _lifted(graphs.vectors)
+        self._edges = graphs.edges_of()
         self._ends = graphs.edges
         weight = (graphs.weight - scaling.weight[0]) / scaling.weight[1]
         self._edge_features = np.column_stack([weight, graphs.step]).astype(np.float32)
         self._criterion = graphs.criterion
-        self._vectors = graphs.criterion_vectors.astype(np.float32) * np.float32(
-            np.sqrt(graphs.criterion_vectors.shape[1])
-        )
+        self._vectors = _lifted(graphs.criterion_vectors)
+        self._queries = None if graphs.queries is None else (graphs.queries - scaling.query_mean) / scaling.query_spread
 
     def __len__(self) -> int:
         return len(self._criterion)
@@ -89,22 +90,36 @@ class Batches:
         )  # from places in all graphs to places in the batch
         ends = self._ends[:, edges.values] + np.repeat(shift, edges.lengths)
         return Batch(
-            torch.from_numpy(self._features[nodes.values]),
+            torch.from_numpy(self._about_nodes(nodes.values)),
             torch.from_numpy(np.array(nodes.owner)),
             torch.from_numpy(ends),
             torch.from_numpy(self._edge_features[edges.values]),
-            torch.from_numpy(self._vectors[self._criterion[places]]),
+            torch.from_numpy(self._about_queries(places)),
             nodes.values,
         )
+
+    def _about_nodes(self, nodes: Ints) -> Single:
+        if self._meaning is None or self._sentence is None:
+            return self._features[nodes]
+        return np.concatenate([self._features[nodes], self._meaning[self._sentence[nodes]]], axis=1)
+
+    def _about_queries(self, places: Ints) -> Single:
+        asked = self._vectors[self._criterion[places]]
+        return asked if self._queries is None else np.concatenate([asked, self._queries[places]], axis=1)
 
     def in_order(self, size: int) -> list[Ints]:
         """Every place, cut into batches."""
         return [np.arange(start, min(start + size, len(self))) for start in range(0, len(self), size)]
 
 
+def _lifted(vectors: Single) -> Single:
+    """Vectors of unit length, so that their numbers are about as large as standardised features."""
+    return vectors.astype(np.float32) * np.float32(np.sqrt(vectors.shape[1]))
+
+
 def check_widths(graphs: Graphs, features: int, criterion: int) -> None:
     """Refuse graphs whose nodes or criteria have another number of features than the network was made for."""
-    given = (graphs.features.shape[1], graphs.criterion_vectors.shape[1])
+    given = (graphs.node_width, graphs.query_width)
     if given != (features, criterion):
         raise InputError(
             f"The graphs have {given[0]} node features and criteria of {given[1]} numbers; the network was fitted to "

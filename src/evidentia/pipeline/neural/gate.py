@@ -50,7 +50,7 @@ class NoEvidenceGate(GraphModel):
         scaling = Scaling.fitted(graphs)
         batches, places = Batches(graphs, scaling), np.arange(len(graphs))
         with reproducible(seed):
-            parts = build_gate(given, graphs.features.shape[1], graphs.criterion_vectors.shape[1])
+            parts = build_gate(given, graphs.node_width, graphs.query_width)
             training = train(
                 parts,
                 lambda some: _loss(parts, batches.take(some), has_evidence[some], given, "mean"),

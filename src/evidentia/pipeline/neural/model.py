@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
 from evidentia.errors import InputError, typed
+from evidentia.pipeline import stage
 from evidentia.pipeline.extras import neural
 from evidentia.pipeline.graphs import Graphs
 from evidentia.pipeline.neural.batches import Batch, Batches, Scaling, Tensor, check_widths
@@ -44,35 +44,45 @@ class GraphModel(ABC):
     def logits(parts: Parts, batch: Batch, settings: GraphSettings) -> Tensor:
         """What the parts say of a batch."""
 
-    def score(self, graphs: Graphs) -> Floats:
-        """The logits, larger where there is more likely evidence."""
+    def score(self, graphs: Graphs, *, at_once: int = _AT_ONCE) -> Floats:
+        """The logits, larger where there is more likely evidence.
+
+        The last bits of a product of matrices depend on its size, so who wants the same bytes for a graph whatever is asked
+        with it must ask for as many ``at_once`` as always belong together.
+        """
         check_widths(graphs, *_widths(self._parts))
         batches = Batches(graphs, self.scaling)
         with neural("torch").inference_mode():
-            cut = (batches.take(places) for places in batches.in_order(_AT_ONCE))
+            cut = (batches.take(places) for places in batches.in_order(at_once))
             made = [self.logits(self._parts, batch, self.settings).numpy() for batch in cut]
         return np.concatenate([np.zeros(0), *made])
 
     def save(self, folder: Path) -> None:
         """Write the network into a folder: safetensors and JSON."""
+        saved = self.to_parts()
+        save_model(folder, self.kind, saved.arrays, saved.document)
+
+    def to_parts(self) -> stage.Parts:
+        """The network as a document and arrays."""
         features, criterion = _widths(self._parts)
         weights = {f"network.{name}": value.numpy() for name, value in self._parts.state_dict().items()}
         scaling = {f"scaling.{name}": value for name, value in vars(self.scaling).items()}
         about = {"settings": asdict(self.settings), "features": features, "criterion": criterion}
-        save_model(folder, self.kind, weights | scaling, {**about, "training": self.training.to_dict()})
+        return stage.Parts({**about, "training": self.training.to_dict()}, weights | scaling)
 
     @classmethod
     def load(cls, folder: Path) -> Self:
         """Read what ``save`` wrote."""
         arrays, document = load_model(folder, cls.kind)
         try:
-            return cls._read(arrays, document)
+            return cls.from_parts(stage.Parts(document, arrays))
         except (LookupError, TypeError, ValueError, RuntimeError):
             raise InputError(f"{typed(folder.name)}: the parts of this {cls.kind} do not fit together.") from None
 
     @classmethod
-    def _read(cls, arrays: Mapping[str, Any], document: Mapping[str, Any]) -> Self:
-        torch = neural("torch")
+    def from_parts(cls, saved: stage.Parts) -> Self:
+        """The network that ``to_parts`` wrote down."""
+        torch, document, arrays = neural("torch"), saved.document, saved.arrays
         settings = graph_settings(document["settings"])
         parts = cls.build(settings, int(document["features"]), int(document["criterion"]))
         weights = {
@@ -81,7 +91,7 @@ class GraphModel(ABC):
             if name.startswith("network.")
         }
         parts.load_state_dict(weights)
-        scaling = Scaling(arrays["scaling.mean"], arrays["scaling.spread"], arrays["scaling.weight"])
+        scaling = Scaling(**{each.name: arrays[f"scaling.{each.name}"] for each in fields(Scaling)})
         return cls(settings, scaling, parts.eval(), Training.from_dict(document["training"]))
 
 

@@ -56,7 +56,7 @@ class GraphReranker(GraphModel):
         if not has_gold.any():
             raise InputError("No TRAIN query has gold among its candidates: there is nothing to learn an order from.")
         with reproducible(seed):
-            parts = build_reranker(given, graphs.features.shape[1], graphs.criterion_vectors.shape[1])
+            parts = build_reranker(given, graphs.node_width, graphs.query_width)
             training = train(
                 parts,
                 lambda places: _loss(parts, batches.take(places), gold_nodes, given),

@@ -43,7 +43,7 @@ class Lexical:
         return linear(model, inputs.features)
 
 
-def per_criterion(features: Any, gold: Bools, strength: float) -> Parts:
+def per_criterion(features: Any, gold: Bools, strength: float, *, solver: str = "liblinear") -> Parts:
     """A logistic regression for each criterion that has gold; the others get a constant far below zero.
 
     Where every sentence is gold the constant is as far above.
@@ -55,7 +55,7 @@ def per_criterion(features: Any, gold: Bools, strength: float) -> Parts:
     for column in range(gold.shape[1]):
         labels = gold[:, column]
         if FEWEST <= labels.sum() < len(labels) and features.shape[1]:
-            fitted = LogisticRegression(C=strength, solver="liblinear").fit(features, labels)
+            fitted = LogisticRegression(C=strength, solver=solver, max_iter=300).fit(features, labels)
             weights[:, column], bias[column] = fitted.coef_[0], fitted.intercept_[0]
     return Parts({}, {"weights": weights, "bias": bias})
 

@@ -1,0 +1,76 @@
+"""The models that stages name but do not hold: made on first use, once in a process, so that a stage stays plain settings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evidentia.corpus.posts import Criterion
+from evidentia.errors import InputError
+from evidentia.pipeline.encoders import make
+from evidentia.pipeline.encoders.interface import Encoder, PairScorer
+from evidentia.pipeline.stage import Parts
+from evidentia.pipeline.stages.spaces import unit
+from evidentia.tables.queries import Floats, Ints
+
+Settings = tuple[tuple[str, object], ...]  # what is set about a model, in a form that can be compared
+Cache = bool | str  # a folder; True is the usual one, False none
+_AT_HAND = 8  # models that a process keeps
+
+
+@lru_cache(maxsize=_AT_HAND)
+def encoder(spec: str, settings: Settings, cache: Cache) -> Encoder:
+    """The encoder of these words and settings."""
+    return make.make_encoder(spec, dict(settings), cache=_folder(cache))
+
+
+@lru_cache(maxsize=_AT_HAND)
+def pair_scorer(spec: str, settings: Settings, cache: Cache) -> PairScorer:
+    """The scorer of pairs of these words and settings."""
+    return make.make_pair_scorer(spec, dict(settings), cache=_folder(cache))
+
+
+def _folder(cache: Cache) -> Path | bool:
+    return cache if isinstance(cache, bool) else Path(cache)
+
+
+def sentence_vectors(model: Encoder, texts: Sequence[str], space: Parts) -> NDArray[np.float32]:
+    """A vector of unit length for every sentence; an encoder of another width than the one of TRAIN is refused."""
+    vectors = unit(model.encode(texts, kind="passage"))
+    wanted = space.document["width"]
+    if len(texts) and vectors.shape[1] != wanted:
+        raise InputError(
+            f"The encoder gives {vectors.shape[1]} numbers per text; this stage was fitted to {wanted}. "
+            "Use the encoder it was fitted with."
+        )
+    return vectors
+
+
+def criterion_vectors(model: Encoder, criteria: Sequence[Criterion]) -> list[NDArray[np.float32]]:
+    """For each criterion the vectors of its text and of its prototypes."""
+    wordings = [(criterion.text, *criterion.prototypes) for criterion in criteria]
+    made = unit(model.encode([text for texts in wordings for text in texts], kind="query"))
+    return np.split(made, np.cumsum([len(texts) for texts in wordings])[:-1])
+
+
+def encoder_space(model: Encoder, criteria: Sequence[Criterion]) -> Parts:
+    """Which encoder was used, by its hash, and how wide its vectors are."""
+    width = int(criterion_vectors(model, criteria[:1])[0].shape[1])
+    return Parts({"encoder": model.key, "width": width})
+
+
+def products(vectors: NDArray[np.float32], weights: NDArray[np.float32] | Floats, offsets: Ints) -> Floats:
+    """Every row times a matrix, post by post: then not even the last bit of a row depends on the posts beside it.
+
+    >>> products(np.eye(3, dtype=np.float32), np.array([[1.0], [2.0], [3.0]]), np.array([0, 1, 3])).T.tolist()
+    [[1.0, 2.0, 3.0]]
+    """
+    wide = weights.astype(np.float64)
+    made = np.empty((len(vectors), wide.shape[1]))
+    for start, stop in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
+        made[start:stop] = vectors[start:stop].astype(np.float64) @ wide
+    return made
