@@ -14,11 +14,9 @@ from typing import Any
 
 from evidentia import workflow
 from evidentia.corpus import Posts, read_corpus
-from evidentia.errors import InputError
 from evidentia.pipeline.build import encoders_of, system_of
 from evidentia.pipeline.config import Config
-from evidentia.pipeline.decide import Variant
-from evidentia.pipeline.outputs import Tables, tables_of, write_models, write_tables
+from evidentia.pipeline.outputs import tables_of, write_models, write_tables
 from evidentia.pipeline.plan import WORK, Plan, compute, identity, start
 from evidentia.pipeline.steps import full
 from evidentia.pipeline.store import Checkpoints, write_file
@@ -118,7 +116,7 @@ def run(
         tables = write_tables(tables_of(plan, store, variant), out)
         write_models(plan, store, tables.deciders, variant, folder=out / MODELS, config=config.to_dict())
     judged = judge(out, out / RESULT, corpus, judging or Judging(), bar=bar)
-    write_manifest(out, config, corpus, plan, tables)
+    write_manifest(out, config, corpus, plan, seconds=store.seconds())
     shutil.rmtree(out / WORK, ignore_errors=True)
     return judged
 
@@ -175,7 +173,7 @@ def judge(tables: Path, out: Path, corpus: Corpus, judging: Judging, *, bar: Bar
     return Judged(out, evaluation, found)
 
 
-def write_manifest(out: Path, config: Config, corpus: Corpus, plan: Plan, tables: Tables | None = None) -> None:
+def write_manifest(out: Path, config: Config, corpus: Corpus, plan: Plan, *, seconds: Mapping[str, float]) -> None:
     """What was run on what, by which versions; the one file with a time in it."""
     names = ("evidentia", "numpy", "polars", "scipy", "scikit-learn", "safetensors")
     content: dict[str, Any] = {
@@ -189,25 +187,7 @@ def write_manifest(out: Path, config: Config, corpus: Corpus, plan: Plan, tables
         "criteria": list(plan.posts.criterion_ids),
         "folds": {label: int((plan.folds.fold == code).sum()) for code, label in enumerate(plan.folds.labels)},
         "versions": {name: version(name) for name in names} | {"python": platform.python_version()},
+        "seconds": dict(seconds),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-    if tables is not None:
-        content["queries"] = tables.per_query.height
     write_file(out / MANIFEST, dumps(content).encode())
-
-
-def variant_folder(number: int, variant: Variant) -> str:
-    """The folder of one configuration of an ablation.
-
-    >>> from evidentia.protocol import Choices
-    >>> variant_folder(2, Variant("+ graph reranker", "graph", "graph", "nothing", Choices()))
-    '2-graph-reranker'
-    """
-    return f"{number}-{variant.name.removeprefix('+ ').replace(' ', '-')}"
-
-
-def refuse_missing(folder: Path, names: Mapping[str, str]) -> None:
-    """Say what a folder lacks."""
-    missing = [what for name, what in names.items() if not (folder / name).exists()]
-    if missing:
-        raise InputError(f"{folder.name} lacks {', '.join(missing)}. Give the folder of `evidentia run`.")

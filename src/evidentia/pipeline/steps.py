@@ -10,6 +10,7 @@ from evidentia.pipeline.decide import Variant
 from evidentia.pipeline.system import GATE, System
 from evidentia.protocol import Choices, parse_rule
 
+WORDS = "words"
 OPEN = "fixed=0"  # without a gate every query is answered
 ONE_THRESHOLD = "max-f1"
 
@@ -34,6 +35,16 @@ def _variants(system: System) -> Iterator[Variant]:
     yield Variant("+ dynamic K", system.last, system.last, "all", opened)
     yield Variant("+ no-evidence gate", system.last, GATE, "states", _choices(system, ONE_THRESHOLD))
     yield full(system, "+ three-state gate")
+
+
+def baseline(system: System) -> Variant | None:
+    """The one-liner to beat: words of one sentence, a logistic regression per criterion, the best sentence for the query.
+
+    None where the system has no such part.
+    """
+    if WORDS not in {step.name for step in system.steps}:
+        return None
+    return Variant("baseline: words of a sentence", WORDS, WORDS, "nothing", _choices(system, OPEN), cuts=False)
 
 
 def full(system: System, name: str = "full pipeline") -> Variant:

@@ -124,8 +124,9 @@ def run_fold(job: Job) -> None:
                 scores = job.store.scores(fold, step.name)
             else:
                 seed = job.system.seed + 1000 * number
+                began = time.perf_counter()
                 outcome = run_step(step, view, job.division, job.posts.gold, seed=seed)
-                job.store.write(fold, step.name, outcome)
+                job.store.write(fold, step.name, outcome, seconds=time.perf_counter() - began)
                 scores = outcome.scores
             if step.name != GATE:
                 view = after(view, step.name, scores, step.keep)
