@@ -13,6 +13,7 @@ import typer
 
 import evidentia
 from evidentia.cli import (
+    ablate,
     compare,
     corpus,
     demo,
@@ -50,6 +51,7 @@ COMMANDS = (
         compare.compare,
         validate.validate,
         run.run,
+        ablate.ablate,
         predict.predict,
         measures.measures,
         explain.explain,
