@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 
 import pytest
 
@@ -12,12 +12,13 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="module")
 def one_thread() -> Iterator[None]:
-    torch = sys.modules.get("torch")
-    if torch is None:
+    if find_spec("torch") is None:
         yield
         return
+    import torch
+
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
