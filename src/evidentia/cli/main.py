@@ -13,6 +13,7 @@ import typer
 
 import evidentia
 from evidentia.cli import (
+    ablate,
     compare,
     corpus,
     demo,
@@ -22,7 +23,9 @@ from evidentia.cli import (
     leakage,
     measures,
     power,
+    predict,
     report,
+    run,
     selective,
     synth,
     tune,
@@ -42,7 +45,17 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 COMMANDS = (
-    *(evaluate.evaluate, selective.selective, compare.compare, validate.validate, measures.measures, explain.explain),
+    *(
+        evaluate.evaluate,
+        selective.selective,
+        compare.compare,
+        validate.validate,
+        run.run,
+        ablate.ablate,
+        predict.predict,
+        measures.measures,
+        explain.explain,
+    ),
     *(verify.verify, gate.gate, report.report, leakage.leakage, tune.tune, power.power, synth.synth, demo.demo),
 )
 for command in COMMANDS:

@@ -82,7 +82,7 @@ class Config:
     def located(self, spec: str) -> str:
         """The spec of a model, with the folder found if it is one that lies beside this configuration."""
         name, colon, which = spec.partition(":")
-        local = name in {"sentence-transformers", "cross-encoder"} and self._place(which).is_dir()
+        local = name in {"sentence-transformers", "cross-encoder"} and os.path.isdir(self._place(which))
         return f"{name}{colon}{self._place(which)}" if local else spec
 
     def model_settings(self, spec: str) -> dict[str, Any]:
@@ -92,7 +92,8 @@ class Config:
         if spec == self.reranker.kind:
             form = {"form": self.reranker.form} if spec.startswith("http:") else {}
             return {**self.reranker.model_settings.given(spec), **form}
-        return self.reranker.model_settings.given(spec) if spec == self.reranker.vectors else {}
+        heard = self.reranker.hears_vectors and spec == self.reranker.vectors
+        return self.reranker.model_settings.given(spec) if heard else {}
 
     def to_dict(self) -> dict[str, Any]:
         """The form that is written: every default filled in, ready for JSON; `parse_config` reads it back.
@@ -128,7 +129,7 @@ def read_config(path: str | Path) -> Config:
     try:
         document = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # numbers of thousands of digits are a plain ValueError
-        raise InputError(_not_toml(path.name, text, str(error))) from None
+        raise InputError(_not_toml(path.name, text, error)) from None
     return parse_config(document, base=path.parent, name=path.name)
 
 
@@ -160,15 +161,18 @@ def _written(table: Any, *, everything: bool) -> dict[str, Any]:
     return content
 
 
-def _not_toml(name: str, text: str, error: str) -> Problem:
+def _not_toml(name: str, text: str, error: ValueError | RecursionError) -> Problem:
     """Name the line; of the reason only what holds nothing of the file."""
-    found = re.search(r"\(at line (\d+), column (\d+)\)$", error)
-    lines = text.count("\n") + 1
-    line, column = (int(found[1]), int(found[2])) if found else (lines, 1)
-    reason = error.partition(" (at ")[0]
-    if _TWICE.match(reason):
-        why = "a key or a table is given twice"
-    else:
-        why = reason[:1].lower() + reason[1:] if found and _HARMLESS.fullmatch(reason) else "it ends too early"
-    where = f"line {line}, column {column}" if found else f"line {lines}, the last"
+    reason, _, behind = str(error).partition(" (at ")
+    place = re.match(r"line \d+, column \d+", behind)
+    where = place[0] if place else f"line {text.count(chr(10)) + 1}, the last" if behind else "some line"
+    if isinstance(error, RecursionError):
+        reason = "lists or tables are nested too deeply"
+    elif not isinstance(error, tomllib.TOMLDecodeError):
+        reason = "a number has too many digits"
+    elif _TWICE.match(reason):
+        reason = "a key or a table is given twice"
+    elif not _HARMLESS.fullmatch(reason):
+        reason = "something that does not belong there"
+    why = reason[:1].lower() + reason[1:]
     return Problem(NOT_TOML, f"{name}: not TOML ({where}: {why}). Texts stand in quotes, tables in [brackets].")

@@ -73,7 +73,10 @@ class ProtocolConfig:
 class RunConfig:
     """How the work is done."""
 
-    workers: Annotated[int, Setting(Whole(0, 1024), "Folds at a time; 0 is one for every core", decides=False)] = 0
+    workers: Annotated[
+        int,
+        Setting(Whole(0, 1024), "Folds at a time; 0 is one for every core, at most as many as folds", decides=False),
+    ] = 0
     cache: Annotated[
         bool | str,
         Setting(
@@ -227,7 +230,7 @@ class GateConfig:
         Literal["pooled", "gnn", "best"],
         Setting(
             Choice(("pooled", "gnn", "best")),
-            "A classifier of pooled scores, a graph network, or the better of both on TUNE",
+            "A classifier of pooled scores, a graph network, or no gate: the best candidate's score",
         ),
     ] = "pooled"
     model: Annotated[
@@ -252,7 +255,7 @@ class ThreeStateConfig:
         float, Setting(_SHARE, "Share of queries with evidence that are not NEG, at least")
     ] = 0.995
     fn_per_1000: Annotated[
-        float, Setting(Number(0, 1_000), "Queries with evidence that are NEG, of every 1000 queries, at most")
+        float, Setting(Number(0, 1_000), "Queries with evidence that are NEG, per 1000 queries, at most")
     ] = 5.0
     alert_precision: Annotated[float, Setting(_SHARE, "Share of POS queries that have evidence, at least")] = 0.9
     rule: Annotated[

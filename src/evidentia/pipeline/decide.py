@@ -27,7 +27,7 @@ Scope = Literal["nothing", "all", "states"]
 class Variant:
     """Up to where the pipeline goes: the step that ranks, what stands for detection, and what is selected.
 
-    ``selects`` nothing, for all queries alike, or by the state of each.
+    ``selects`` nothing, for all queries alike, or by the state of each. ``cuts`` False ranks all sentences of a post.
     """
 
     name: str
@@ -35,6 +35,7 @@ class Variant:
     detects: str
     selects: Scope
     choices: Choices
+    cuts: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +51,7 @@ class Scored:
         """Read the kept scores of a fold, and cut as its steps do."""
         view = View.of(posts)
         for step in system.steps:
-            view = after(view, step.name, store.scores(division.fold, step.name), step.keep)
+            view = after(view, step.name, store.scores(division.fold, step.name), step.keep if variant.cuts else None)
             if step.name == variant.ranked_by:
                 break
         if variant.detects == GATE:
@@ -117,6 +118,6 @@ def decider(scored: Scored, gold: Bools, system: System, variant: Variant, tunin
         return made
     ranking = Ranking.of(score[rows], kept[rows], posts.take(tune).offsets, nodes)
     _, state = made.states(scored.detection[tune].ravel())
-    state = np.full_like(state, POS) if variant.selects == "all" else state
-    gamma = tune_gamma(system.selection, ranking, state, mean_k_at_most=system.mean_k_at_most)
+    decided = np.ones(len(state), bool) if variant.selects == "all" else state == POS
+    gamma = tune_gamma(system.selection.limits, ranking, decided, mean_k_at_most=system.mean_k_at_most)
     return replace(made, selection=replace(system.selection, standard=Policy(gamma=gamma)))

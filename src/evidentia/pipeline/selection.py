@@ -141,12 +141,14 @@ def select(selection: Selection, ranking: Ranking, state: Ints) -> Ints:
     return np.where(state == NEG, 0, np.where(state == POS, standard, careful))
 
 
-def tune_gamma(selection: Selection, ranking: Ranking, state: Ints, *, mean_k_at_most: float) -> float:
-    """The largest gamma whose mean K over the queries that the gate lets through stays within the limit; else the smallest."""
+def tune_gamma(limits: KPolicy, ranking: Ranking, decided: Bools, *, mean_k_at_most: float) -> float:
+    """The largest gamma whose mean K stays within the limit, over the queries that it decides; else the smallest.
+
+    Evidence recall only grows with gamma, so this is the gamma of best recall that the workload allows.
+    """
     best = GAMMAS[0]
     for gamma in GAMMAS:
-        tried = Selection(Policy(gamma=gamma), selection.uncertain, selection.limits)
-        chosen = select(tried, ranking, state)[state != NEG]
+        chosen = choose_k(Policy(gamma=gamma), limits, ranking)[decided]
         if len(chosen) and chosen.mean() > mean_k_at_most:
             break
         best = gamma

@@ -67,13 +67,14 @@ class Checkpoints:
         """How many steps are done."""
         return sum(1 for path in self.root.glob("*/*") if path.is_dir() and not path.name.startswith("."))
 
-    def write(self, fold: str, step: str, outcome: Outcome) -> None:
-        """Keep what a step learnt and said."""
+    def write(self, fold: str, step: str, outcome: Outcome, *, seconds: float = 0.0) -> None:
+        """Keep what a step learnt and said, and how long it took."""
         from safetensors.numpy import save_file
 
         def fill(folder: Path) -> None:
             save_parts(folder, {"space": outcome.space, "model": outcome.model})
             save_file({"scores": _plain(outcome.scores)}, folder / "scores.safetensors")
+            (folder / "seconds.json").write_text(dumps({"seconds": round(seconds, 3)}), encoding="utf-8")
 
         into_place(self.root / fold / step, fill)
 
@@ -83,6 +84,13 @@ class Checkpoints:
 
         scores: Floats = load_file(self.root / fold / step / "scores.safetensors")["scores"]
         return scores
+
+    def seconds(self) -> dict[str, float]:
+        """How long each step took, over all folds."""
+        total: dict[str, float] = {}
+        for path in sorted(self.root.glob("*/*/seconds.json")):
+            total[path.parent.name] = total.get(path.parent.name, 0.0) + float(loads(path.read_bytes())["seconds"])
+        return {name: round(spent, 1) for name, spent in total.items()}
 
     def parts(self, fold: str, step: str) -> dict[str, Parts]:
         """What a step learnt."""

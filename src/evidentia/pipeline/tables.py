@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -11,7 +12,7 @@ from evidentia.corpus import Posts
 from evidentia.pipeline.decide import Decider, Scored
 from evidentia.pipeline.graphs import query_nodes
 from evidentia.pipeline.selection import Ranking
-from evidentia.tables.queries import Bools, Floats, Ints
+from evidentia.tables.queries import STATES, Bools, Floats, Ints
 
 
 def query_rows(scored: Scored, gold: Bools, posts: Ints, *, split: str, ranked_by: str) -> pl.DataFrame:
@@ -59,11 +60,38 @@ def selected_column(scored: Scored, posts: Ints, made: Decider, *, ranked_by: st
     some, rows = scored.view.posts.take(posts), scored.view.posts.sentences_of(posts)
     ranking = Ranking.of(scored.view.scores[ranked_by][rows], scored.view.kept[rows], some.offsets, made.nodes)
     _, state = made.states(scored.detection[posts].ravel())
-    chosen = made.chosen(ranking, state)
+    return pl.Series("selected_sent_uids", _joined(some, *_top(ranking, made.chosen(ranking, state))))
+
+
+def _top(ranking: Ranking, chosen: Ints) -> tuple[Ints, Ints]:
+    """The first K sentences of every query: where each query starts, and the sentences."""
     owner = np.repeat(np.arange(len(chosen)), np.diff(ranking.offsets))
     taken = np.arange(len(owner)) - ranking.offsets[:-1][owner] < chosen[owner]
     ends = np.concatenate([[0], np.cumsum(np.bincount(owner[taken], minlength=len(chosen)))])
-    return pl.Series("selected_sent_uids", _joined(some, ends, ranking.sentence[taken]))
+    return ends, ranking.sentence[taken]
+
+
+def predicted_rows(scored: Scored, made: Decider, *, ranked_by: str, texts: bool = False) -> pl.DataFrame:
+    """The queries of all posts in view as a system answers them that is in use: nothing is known about the truth."""
+    view, posts = scored.view, scored.view.posts
+    ranking = Ranking.of(view.scores[ranked_by], view.kept, posts.offsets, made.nodes)
+    prob, state = made.states(scored.detection.ravel())
+    ends, sentence = _top(ranking, made.chosen(ranking, state))
+    columns: dict[str, Any] = {
+        **_keys(posts),
+        "prob": prob,
+        "state": [STATES[code] for code in state.tolist()],
+        "selected_sent_uids": _joined(posts, ends, sentence),
+        "ranked_sent_uids": _joined(posts, ranking.offsets, ranking.sentence),
+        "detection_score": scored.detection.ravel(),
+        "n_candidates": np.repeat(posts.lengths, len(posts.criteria)),
+    }
+    if texts:
+        said = [posts.texts[at] for at in sentence.tolist()]
+        columns["evidence"] = [
+            said[start:stop] for start, stop in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)
+        ]
+    return pl.DataFrame(columns)
 
 
 def candidate_rows(

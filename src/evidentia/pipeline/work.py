@@ -9,13 +9,14 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from evidentia.corpus import Posts
-from evidentia.errors import EvidentiaError, OutputError
+from evidentia.errors import OutputError
 from evidentia.pipeline.fold import Division, run_step
 from evidentia.pipeline.stage import View
 from evidentia.pipeline.store import KEEP, Checkpoints
@@ -25,6 +26,7 @@ from evidentia.tables.queries import Floats
 Progress = Callable[[int, int], None]
 _DIES_WITH_PARENT = 1  # PR_SET_PDEATHSIG
 _LOOK_EVERY = 1.0
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,10 +48,16 @@ def run_jobs(jobs: Sequence[Job], *, workers: int, progress: Progress | None = N
             run_fold(job)
             _tell(progress, jobs, total)
         return
+    with _single_threaded_children():
+        _in_processes(left, jobs, workers, progress)
+
+
+def _in_processes(left: Sequence[Job], jobs: Sequence[Job], workers: int, progress: Progress | None) -> None:
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(
-        min(workers, len(left)), mp_context=context, initializer=_prepare, initargs=(os.getpid(),)
-    )
+    size = min(workers, len(left))
+    pool = ProcessPoolExecutor(size, mp_context=context, initializer=_prepare, initargs=(os.getpid(),))
+    total = sum(len(tuple(job.system)) for job in jobs)
+    finished = False
     try:
         waiting = {pool.submit(run_fold, job) for job in left}
         while waiting:
@@ -57,18 +65,29 @@ def run_jobs(jobs: Sequence[Job], *, workers: int, progress: Progress | None = N
             _tell(progress, jobs, total)
             for one in done:
                 one.result()
+        finished = True
     except BrokenProcessPool:
         raise OutputError(f"A worker was killed (not enough memory?). {KEEP}") from None
     finally:
-        for process in list((getattr(pool, "_processes", None) or {}).values()):
-            if waiting_for_nothing(process):
+        if not finished:  # an error, or the keyboard: nobody needs what the others are doing
+            for process in list((getattr(pool, "_processes", None) or {}).values()):
                 process.terminate()
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def waiting_for_nothing(process: object) -> bool:
-    """Whether a worker should be stopped: the command is ending by an error or by the keyboard."""
-    return sys.exc_info()[0] is not None
+@contextmanager
+def _single_threaded_children() -> Iterator[None]:
+    """Children take one thread each: more of them than cores would wait for each other, busily."""
+    before = {name: os.environ.get(name) for name in _THREADS}
+    os.environ.update(dict.fromkeys(_THREADS, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
 
 
 def _tell(progress: Progress | None, jobs: Sequence[Job], total: int) -> None:
@@ -93,6 +112,7 @@ def _watch(parent: int) -> None:
 
 def run_fold(job: Job) -> None:
     """Every step of one fold, one after the other; the linear algebra keeps to one thread, so bytes do not depend on cores."""
+    import sklearn.ensemble  # noqa: F401 - a limit only holds for libraries that are there when it is set
     from threadpoolctl import threadpool_limits
 
     fold = job.division.fold
@@ -104,8 +124,9 @@ def run_fold(job: Job) -> None:
                 scores = job.store.scores(fold, step.name)
             else:
                 seed = job.system.seed + 1000 * number
+                began = time.perf_counter()
                 outcome = run_step(step, view, job.division, job.posts.gold, seed=seed)
-                job.store.write(fold, step.name, outcome)
+                job.store.write(fold, step.name, outcome, seconds=time.perf_counter() - began)
                 scores = outcome.scores
             if step.name != GATE:
                 view = after(view, step.name, scores, step.keep)
@@ -115,8 +136,3 @@ def after(view: View, name: str, scores: Floats, keep: int | None) -> View:
     """The view once a step has spoken and cut."""
     heard = view.heard(name, scores)
     return heard if keep is None else heard.narrowed(name, keep)
-
-
-def failed(error: BaseException) -> bool:
-    """Whether an error is one that a user can do something about."""
-    return isinstance(error, EvidentiaError)

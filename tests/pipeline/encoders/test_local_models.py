@@ -168,3 +168,62 @@ def test_a_classifier_of_several_classes_is_no_reranker(tmp_path: Path) -> None:
 def test_pairs_must_be_pairs(cross: Path) -> None:
     with pytest.raises(InputError, match="2 queries cannot be paired with 1 passage"):
         make_pair_scorer(f"cross-encoder:{cross}", cache=False).score(["a", "b"], ["c"])
+
+
+LISTWISE = """
+import torch
+from transformers import PretrainedConfig, PreTrainedModel
+
+class OwnConfig(PretrainedConfig):
+    model_type = "own"
+
+class Own(PreTrainedModel):
+    config_class = OwnConfig
+
+    def __init__(self, config):
+        super().__init__(config)
+        self.factor = torch.nn.Parameter(torch.ones(1))
+        self.post_init()
+
+    def rerank(self, query, documents):
+        scores = [float(self.factor) * len(text) + len(documents) / 10 for text in documents]
+        order = sorted(range(len(documents)), key=lambda place: -scores[place])
+        return [{"document": documents[i], "relevance_score": scores[i], "index": i} for i in order]
+"""
+
+
+def listwise_model(folder: Path) -> Path:
+    """A folder with code of its own, as jina-reranker-v3 has it: ``rerank`` sees all documents at once."""
+    import torch
+    from safetensors.torch import save_file
+
+    folder.mkdir()
+    (folder / "own.py").write_text(LISTWISE)
+    auto = {"AutoConfig": "own.OwnConfig", "AutoModel": "own.Own"}
+    (folder / "config.json").write_text(json.dumps({"model_type": "own", "auto_map": auto, "architectures": ["Own"]}))
+    save_file({"factor": torch.full((1,), 2.0)}, folder / "model.safetensors", {"format": "pt"})
+    return folder
+
+
+def test_a_listwise_model_with_code_of_its_own_runs_when_trusted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import transformers.dynamic_module_utils as dynamic
+
+    monkeypatch.setattr(dynamic, "HF_MODULES_CACHE", str(tmp_path / "modules"))
+    spec = f"listwise:{listwise_model(tmp_path / 'model')}"
+    with pytest.raises(InputError, match="code of its own: read it"):
+        make_pair_scorer(spec, cache=False)
+    scorer = make_pair_scorer(spec, {"trust_remote_code": True}, cache=tmp_path / "cache")
+    queries, passages = ["q", "q", "r", "q"], ["a", "bb", "a", "a"]
+    for _ in range(2):
+        np.testing.assert_allclose(scorer.score(queries, passages), [2.2, 4.2, 2.1, 2.1], atol=1e-6)
+    report = cache_report(scorer)
+    assert report is not None
+    assert (report.hits, report.misses) == (4, 4)
+
+
+def test_a_model_without_a_rerank_function_is_told(model: Path) -> None:
+    scorer = make_pair_scorer(f"listwise:{model}", {"trust_remote_code": True}, cache=False)
+    with pytest.raises(InputError, match="has no rerank function"):
+        scorer.score(["q"], ["a"])

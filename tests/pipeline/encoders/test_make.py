@@ -23,14 +23,14 @@ def test_an_encoder_that_does_not_exist_is_told_with_those_that_do(spec: str) ->
 
 @pytest.mark.parametrize("spec", ["", "minilm", "cross-encoder:", "http:", "http"])
 def test_a_scorer_that_does_not_exist_is_told_with_those_that_do(spec: str) -> None:
-    with pytest.raises(InputError, match=r"cross-encoder:NAME_OR_PATH, http:URL\[,MODEL\]"):
+    with pytest.raises(InputError, match=r"cross-encoder:NAME_OR_PATH, listwise:NAME_OR_PATH, http:URL\[,MODEL\]"):
         make_pair_scorer(spec, {}, cache=False)
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"batchsize": 3}, r"has no setting 'batchsize'\. It has: max_seq_length, batch_size"),
+        ({"batchsize": 3}, r"has no setting 'batchsize'\. It has: device, dtype"),
         ({"batch_size": 0}, "batch_size must be at least 1, not 0"),
         ({"batch_size": "many"}, "batch_size must be a whole number, not 'many'"),
         ({"batch_size": True}, "batch_size must be a whole number, not True"),

@@ -61,7 +61,7 @@ def test_a_text_has_the_same_bytes_in_any_company_and_order() -> None:
     pytest.importorskip("torch", reason="the neural extra is not installed")
     pytest.importorskip(WEIGHTS, reason="the MiniLM weights are not installed")
     encoder = make_encoder("minilm", cache=False)
-    texts = [*TEXTS, *(" ".join(["sleep"] * count) for count in range(1, 300, 13)), "lone \ud800 surrogate"]
+    texts = [*TEXTS, *(" ".join(["sleep"] * count) for count in range(1, 60, 13)), "lone \ud800 surrogate"]
     together = encoder.encode(texts, kind="passage")
     alone = np.concatenate([encoder.encode([text], kind="query") for text in texts])
     assert together.tobytes() == alone.tobytes()

@@ -1,7 +1,7 @@
 """Running a transformer over token lists in batches, so that no text's result depends on the texts beside it.
 
-Every text is padded to its own length rounded up, never to its neighbours' length: then the same text gives the same bytes in
-any batch, in any order and on any number of threads (as measured with torch 2.13 on CPU), and caches are exact.
+Every text is padded to its own length rounded up, never to its neighbours' length, and every batch has the same number of rows:
+then the same text gives the same bytes in any company and order (as measured with torch 2.13 on CPU), and caches are exact.
 """
 
 from __future__ import annotations
@@ -55,11 +55,15 @@ def padded(lists: Sequence[Sequence[int]], filler: int = 0) -> tuple[Tokens, Tok
 def run_batches(
     lengths: Sequence[int], run: Callable[[list[int]], Any], width: int, progress: Progress | None
 ) -> NDArray[np.float32]:
-    """The rows that ``run`` gives for the places of each batch, put back into the order of the texts."""
+    """The rows that ``run`` gives for the places of each batch, put back into the order of the texts.
+
+    A batch that is not full repeats its first text: products of other shapes may round differently.
+    """
     made = np.zeros((len(lengths), width), np.float32)
     done = 0
     for batch in length_batches(lengths):
-        made[batch] = run(batch)
+        full = batch + [batch[0]] * (ROWS - len(batch))
+        made[batch] = run(full)[: len(batch)]
         done += len(batch)
         if progress is not None:
             progress(done, len(lengths))

@@ -15,22 +15,29 @@ from evidentia.pipeline.encoders.interface import Kind, Progress, Vectors
 from evidentia.pipeline.encoders.sources import Source, find_source, loaded
 from evidentia.pipeline.encoders.vectors import finite, unit_vectors
 from evidentia.pipeline.extras import neural
+from evidentia.pipeline.reproducible import quiet
 from evidentia.pipeline.settings import deciding, key_of, same_length
 
 _DTYPES = ("float32", "float16", "bfloat16")
-_SPEED = ("batch_size", "device", "revision")  # what changes no score; a revision is resolved to a commit
+SPEED = ("batch_size", "device", "revision")  # what changes no score; a revision is resolved to a commit
 
 
 @dataclass(frozen=True)
-class LocalSettings:
-    """What both kinds of local models take. Code that comes with a model runs only where ``trust_remote_code`` is set."""
+class ModelSettings:
+    """What every local model takes. Code that comes with a model runs only where ``trust_remote_code`` is set."""
 
-    max_seq_length: int | None = field(default=None, metadata={"minimum": 1})
-    batch_size: int = field(default=32, metadata={"minimum": 1})
     device: str | None = None
     dtype: str = field(default="float32", metadata={"choices": _DTYPES})
     trust_remote_code: bool = False
     revision: str | None = None
+
+
+@dataclass(frozen=True)
+class LocalSettings(ModelSettings):
+    """What models of sentence-transformers take: ``max_seq_length`` is how many tokens of a text are read."""
+
+    max_seq_length: int | None = field(default=None, metadata={"minimum": 1})
+    batch_size: int = field(default=32, metadata={"minimum": 1})
 
 
 @dataclass(frozen=True)
@@ -57,7 +64,7 @@ class SentenceTransformerEncoder:
     def key(self) -> str:
         """From the weights and the settings that change vectors."""
         own = {"encoder": "sentence-transformers/1", **self._source.identity}
-        return key_of(own, deciding(self._settings, *_SPEED))
+        return key_of(own, deciding(self._settings, *SPEED))
 
     def encode(self, texts: Sequence[str], *, kind: Kind, progress: Progress | None = None) -> Vectors:
         """One vector per text, with the prompt of its kind."""
@@ -96,7 +103,7 @@ class CrossEncoderScorer:
     def key(self) -> str:
         """From the weights and the settings that change scores."""
         own = {"scorer": "cross-encoder/1", **self._source.identity}
-        return key_of(own, deciding(self._settings, *_SPEED))
+        return key_of(own, deciding(self._settings, *SPEED))
 
     def score(
         self, queries: Sequence[str], passages: Sequence[str], *, progress: Progress | None = None
@@ -128,10 +135,7 @@ class CrossEncoderScorer:
 def load_model(kind: str, source: Source, settings: LocalSettings, **more: Any) -> Any:
     """The model, with its weights in the asked precision."""
     library, torch = neural("sentence_transformers"), neural("torch")
-    transformers_log = neural("transformers.utils.logging")
-    shown = transformers_log.is_progress_bar_enabled()
-    transformers_log.disable_progress_bar()
-    try:
+    with quiet():
         return loaded(
             source,
             lambda: getattr(library, kind)(
@@ -143,6 +147,3 @@ def load_model(kind: str, source: Source, settings: LocalSettings, **more: Any) 
                 **more,
             ),
         )
-    finally:
-        if shown:
-            transformers_log.enable_progress_bar()

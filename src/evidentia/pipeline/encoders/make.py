@@ -10,11 +10,14 @@ from typing import Any
 from evidentia.errors import InputError, typed
 from evidentia.pipeline.encoders.cache import Store, default_cache_folder
 from evidentia.pipeline.encoders.cached import CachedEncoder, CachedPairScorer, CacheReport
+from evidentia.pipeline.encoders.fine_tuning import FineTuned, is_fine_tuned
 from evidentia.pipeline.encoders.interface import Encoder, PairScorer
+from evidentia.pipeline.encoders.listwise import ListwiseScorer
 from evidentia.pipeline.encoders.local import (
     CrossEncoderScorer,
     EncoderSettings,
     LocalSettings,
+    ModelSettings,
     SentenceTransformerEncoder,
 )
 from evidentia.pipeline.encoders.minilm import MiniLM
@@ -22,7 +25,7 @@ from evidentia.pipeline.encoders.servers import EmbeddingsSettings, RerankSettin
 from evidentia.pipeline.settings import read_settings
 
 ENCODERS = ("minilm", "sentence-transformers:NAME_OR_PATH", "openai:BASE_URL,MODEL")
-PAIR_SCORERS = ("cross-encoder:NAME_OR_PATH", "http:URL[,MODEL]")
+PAIR_SCORERS = ("cross-encoder:NAME_OR_PATH", "listwise:NAME_OR_PATH", "http:URL[,MODEL]")
 Cache = Path | bool  # a folder; True is the default one, False none
 
 
@@ -59,7 +62,13 @@ def make_pair_scorer(spec: str, settings: Mapping[str, Any] | None = None, *, ca
     given = settings or {}
     name, _, rest = spec.partition(":")
     if name == "cross-encoder" and rest:
+        if is_fine_tuned(Path(rest)):
+            read_settings(NoSettings, given, "A cross-encoder that was fine-tuned here")
+            return _kept_scores(FineTuned.load(Path(rest)), cache)
         return _kept_scores(CrossEncoderScorer(rest, read_settings(LocalSettings, given, "cross-encoder")), cache)
+    if name == "listwise" and rest:
+        listwise = ListwiseScorer(rest, read_settings(ModelSettings, given, "listwise"))
+        return _kept_scores(listwise, cache, listwise=True)
     if name == "http" and rest:
         url, _, model = rest.partition(",")
         asked = read_settings(RerankSettings, given, "http")

@@ -15,7 +15,8 @@ from evidentia.pipeline.neural.batches import Batch, Batches, Scaling, Tensor
 from evidentia.pipeline.neural.model import GraphModel
 from evidentia.pipeline.neural.networks import Parts, build_gate, gate_logits
 from evidentia.pipeline.neural.settings import GraphSettings
-from evidentia.pipeline.neural.training import reproducible, shuffled, train
+from evidentia.pipeline.neural.training import shuffled, train
+from evidentia.pipeline.reproducible import reproducible
 from evidentia.tables.queries import Bools, Ints
 
 _AT_ONCE = 512

@@ -21,7 +21,8 @@ from evidentia.pipeline.neural.networks import (
     sums_by_query,
 )
 from evidentia.pipeline.neural.settings import GraphSettings
-from evidentia.pipeline.neural.training import reproducible, shuffled, train
+from evidentia.pipeline.neural.training import shuffled, train
+from evidentia.pipeline.reproducible import reproducible
 from evidentia.tables.queries import Bools, Ints
 
 

@@ -21,7 +21,7 @@ class GraphSettings:
     """
 
     conv: str = field(default="gatv2", metadata={"choices": CONVOLUTIONS})
-    hidden: int = field(default=64, metadata={"minimum": 1})
+    hidden: int = field(default=32, metadata={"minimum": 1})
     layers: int = field(default=2, metadata={"minimum": 0})
     heads: int = field(default=4, metadata={"minimum": 1})
     dropout: float = field(default=0.1, metadata={"minimum": 0})

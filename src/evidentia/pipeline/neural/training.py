@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -38,23 +37,6 @@ class Training:
         """Read it back."""
         curves = (tuple(map(float, content[name])) for name in ("train_curve", "tune_curve"))
         return cls(int(content["seed"]), int(content["epochs_run"]), int(content["epochs_used"]), *curves)
-
-
-@contextmanager
-def reproducible(seed: int) -> Iterator[None]:
-    """Seed torch and allow deterministic algorithms only; afterwards everything is as it was."""
-    torch = neural("torch")
-    memory = neural("torch.utils.deterministic")
-    before, filled = torch.are_deterministic_algorithms_enabled(), memory.fill_uninitialized_memory
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        torch.use_deterministic_algorithms(True)
-        memory.fill_uninitialized_memory = False  # costs time; nothing here reads memory that it has not written
-        try:
-            yield
-        finally:
-            torch.use_deterministic_algorithms(before)
-            memory.fill_uninitialized_memory = filled
 
 
 def train(

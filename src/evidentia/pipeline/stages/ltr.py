@@ -15,6 +15,7 @@ from evidentia.pipeline.stages.features import candidate_features
 from evidentia.tables.queries import Bools, Floats, Frozen, Ints
 
 Model = Literal["boosting", "logistic"]
+_NO_CHANGE = 1e-12  # of the largest value
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,9 +87,9 @@ def fit_logistic(features: Floats, labels: Bools, *, strength: float = 1.0) -> P
     """A logistic regression over standardised features; labels of one class give a constant."""
     from sklearn.linear_model import LogisticRegression
 
-    mean = features.mean(0)
-    # the deviation of a column that never changes may be a rounding error, and dividing by that blows up any other value
-    scale = np.where(np.ptp(features, axis=0) > 0, features.std(0), 1.0)
+    mean, deviation = features.mean(0), features.std(0)
+    # that of a column that never changes may be a rounding error, and dividing by it blows up any other value
+    scale = np.where(deviation > _NO_CHANGE * np.abs(features).max(0), deviation, 1.0)
     weights, bias = np.zeros(features.shape[1]), 6.0 if labels.all() else -6.0
     if labels.any() and not labels.all():
         fitted = LogisticRegression(C=strength, max_iter=500).fit((features - mean) / scale, labels)
@@ -98,5 +99,7 @@ def fit_logistic(features: Floats, labels: Bools, *, strength: float = 1.0) -> P
 
 def ask_logistic(model: Parts, features: Floats) -> Floats:
     """The log odds of every row."""
-    odds: Floats = (features - model.arrays["mean"]) / model.arrays["scale"] @ model.arrays["weights"]
-    return odds + float(model.document["bias"])
+    standard = (features - model.arrays["mean"]) / model.arrays["scale"]
+    # a product of BLAS rounds by where a row stands among the others; this one does not
+    odds: Floats = np.einsum("ij,j->i", standard, model.arrays["weights"]) + float(model.document["bias"])
+    return odds

@@ -1,4 +1,4 @@
-"""The stages that are graph networks: one ranks the candidates of a query once more, one says whether there is evidence."""
+"""The graph reranker as a graph network: the candidates of a query are ranked once more, seen together with their neighbours."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ from evidentia.pipeline.neural.reranker import GraphReranker
 from evidentia.pipeline.neural.settings import GraphSettings
 from evidentia.pipeline.stage import Lesson, Parts, Per, View
 from evidentia.pipeline.stages.meaning import Meaning
-from evidentia.pipeline.stages.models import Cache, Settings
 from evidentia.pipeline.stages.query_graphs import QueryGraphs, query_graphs
-from evidentia.pipeline.stages.spaces import LSA
 from evidentia.tables.queries import Bools, Floats, Frozen, Ints
 
 
@@ -33,13 +31,11 @@ class Refinable(Frozen):
 class GraphNetwork:
     """A graph network over the candidates of each query; mixed with the input by a weight chosen on TUNE.
 
-    TUNE also says when to stop learning. Where TRAIN has no gold the input is left as it is.
+    TUNE also says when to stop learning. Where no candidate of TRAIN is gold the input is left as it is.
     """
 
     source: str = "reranker"
-    space_spec: str = LSA
-    settings: Settings = ()
-    cache: Cache = True
+    meaning: Meaning = field(default_factory=Meaning)
     neighbours: int = 3
     network: GraphSettings = field(default_factory=GraphSettings)
     epochs: int = 30
@@ -47,27 +43,23 @@ class GraphNetwork:
     learns: ClassVar[bool] = True
     per: ClassVar[Per] = "sentence"
 
-    @property
-    def _meaning(self) -> Meaning:
-        return Meaning(self.space_spec, self.settings, self.cache)
-
     def space(self, train: View) -> Parts:
         """Where sentences are alike."""
-        return self._meaning.learn(train)
+        return self.meaning.learn(train)
 
     def inputs(self, space: Parts, view: View) -> Refinable:
         """The graphs of the queries."""
-        return Refinable(query_graphs(self._meaning, space, view, self.neighbours), view.scores[self.source])
+        return Refinable(query_graphs(self.meaning, space, view, self.neighbours), view.scores[self.source])
 
     def fit(self, inputs: Refinable, lesson: Lesson, *, seed: int) -> Parts:
         """The network, and how much it counts beside the score that came in."""
         train, tune = (_taught(inputs, posts, lesson.gold) for posts in (lesson.posts, lesson.tune))
-        if not train.gold.any():
+        if not train.nodes.any():
             return Parts({"weight": 0.0})
         fitted = GraphReranker.fit(
             train.asked.graphs,
             train.nodes,
-            tune=(tune.asked.graphs, tune.nodes) if tune.gold.any() else None,
+            tune=(tune.asked.graphs, tune.nodes) if tune.nodes.any() else None,
             seed=seed,
             epochs=self.epochs,
             patience=self.patience,

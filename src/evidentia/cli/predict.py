@@ -1,0 +1,73 @@
+"""`evidentia predict`: a trained pipeline on new posts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evidentia.errors import InputError, OutputError, counted
+
+FORMATS = (".csv", ".jsonl", ".parquet")
+
+
+def predict(
+    model: Annotated[Path, typer.Argument(help="The folder of `evidentia run`, or of one of its models.")],
+    posts: Annotated[Path, typer.Argument(help="New posts: documents.jsonl, or a folder that holds it.")],
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="A .csv, .jsonl or .parquet file.")],
+    splitter: Annotated[str, typer.Option("--splitter", help="Cuts posts that are given as text.")] = "pysbd",
+    texts: Annotated[
+        bool, typer.Option("--texts", help="Also write the evidence sentences themselves (.jsonl or .parquet).")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace FILE.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+) -> None:
+    """Apply a trained pipeline to new posts: a state, a probability and the evidence sentences for every criterion.
+
+    Research software, not a medical device: a state is about a text, never a finding about a person.
+    """
+    if out.suffix not in FORMATS:
+        raise InputError(f"{out.name}: write to one of {', '.join(FORMATS)}.")
+    if texts and out.suffix == ".csv":
+        raise InputError("Texts hold commas and lines of their own: with --texts write .jsonl or .parquet.")
+    if out.exists() and not force:
+        raise OutputError(f"{out.name} exists. Choose another file with -o, or replace it with --force.")
+    from evidentia.corpus import read_posts
+    from evidentia.pipeline.predict import load_trained
+    from evidentia.pipeline.store import write_file
+
+    trained = load_trained(model)
+    read = read_posts(posts, criteria=trained.criteria, splitter=splitter)
+    found = trained.predict(read.posts, texts=texts)
+    write_file(out, _content(found, out.suffix))
+    if quiet:
+        return
+    for state, count in found["state"].value_counts(sort=True).iter_rows():
+        print(f"{state:<10}{count:>8,}")
+    seen = trained.seen(read.posts)
+    if seen:
+        print(f"warning: the model was trained or tuned on {counted(seen, 'of these posts', 'of these posts')}")
+    print(f"{counted(len(read.posts), 'post')}, {counted(found.height, 'query', 'queries')}: {out.name}")
+    print("Research software, not a medical device.")
+
+
+def _content(frame: object, suffix: str) -> bytes:
+    import io
+
+    import polars as pl
+
+    from evidentia.tables.cells import defused
+
+    assert isinstance(frame, pl.DataFrame)
+    buffer = io.BytesIO()
+    if suffix == ".csv":
+        words = [name for name, kind in frame.schema.items() if kind == pl.String]
+        frame.with_columns(pl.col(name).map_elements(defused, return_dtype=pl.String) for name in words).write_csv(
+            buffer
+        )
+    elif suffix == ".jsonl":
+        frame.write_ndjson(buffer)
+    else:
+        frame.write_parquet(buffer, compression="zstd", statistics=False)
+    return buffer.getvalue()

@@ -1,0 +1,133 @@
+"""From a configuration to a system: which stage stands where."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from evidentia.pipeline.config import Config
+from evidentia.pipeline.fold import Step
+from evidentia.pipeline.stage import Stage
+from evidentia.pipeline.stages.bm25 import Bm25
+from evidentia.pipeline.stages.gate import BestCandidate, PooledGate
+from evidentia.pipeline.stages.lexical import Lexical
+from evidentia.pipeline.stages.ltr import LearnToRank
+from evidentia.pipeline.stages.propagation import Propagation
+from evidentia.pipeline.system import GATE, System
+
+RETRIEVER, RERANKER, GRAPH = "retriever", "reranker", "graph"
+NONE = "none"
+
+
+def system_of(config: Config) -> System:
+    """The stages of a configuration, in their order."""
+    steps = [Step(RETRIEVER, _retriever(config), config.retriever.keep)]
+    if config.reranker.kind == "ltr":
+        steps += [Step(name, _learner(config, name)) for name in config.reranker.learners]
+    if config.reranker.kind != NONE:
+        steps.append(Step(RERANKER, _reranker(config), config.reranker.keep))
+    if config.graph.kind != NONE:
+        source = RETRIEVER if config.reranker.kind == NONE else RERANKER
+        steps.append(Step(GRAPH, _graph(config, source)))
+    return System(
+        tuple(steps),
+        Step(GATE, _gate(config, steps[-1].name)),
+        config.selection.made,
+        config.mean_k_at_most,
+        config.choices,
+        config.protocol.cross_fit,
+        config.protocol.seed,
+    )
+
+
+def _retriever(config: Config) -> Stage:
+    parts = tuple(_one_retriever(config, spec) for spec in config.retriever.kind)
+    if len(parts) == 1:
+        return parts[0]
+    from evidentia.pipeline.stages.dense import Fused
+
+    return Fused(parts, config.retriever.fusion, config.retriever.weights, config.retriever.rrf_k)
+
+
+def _one_retriever(config: Config, spec: str) -> Stage:
+    if spec == "bm25":
+        return Bm25(config.retriever.k1, config.retriever.b)
+    from evidentia.pipeline.stages.dense import Dense
+
+    return Dense(config.located(spec), _settings(config, spec), _cache(config))
+
+
+def _learner(config: Config, name: str) -> Stage:
+    if name != "vectors":
+        return Lexical(name)  # type: ignore[arg-type]
+    from evidentia.pipeline.stages.vectors import Vectors
+
+    spec = config.reranker.vectors
+    return Vectors(config.located(spec), _settings(config, spec), _cache(config))
+
+
+def _reranker(config: Config) -> Stage:
+    given = config.reranker
+    if given.kind == "ltr":
+        return LearnToRank(given.model, given.trees)
+    from evidentia.pipeline.stages import pairs
+
+    if given.kind == "fine-tuned":
+        return pairs.FineTuned(given.epochs, given.max_pairs, given.learning_rate, given.batch_size)
+    return pairs.PairReranker(config.located(given.kind), _settings(config, given.kind), _cache(config))
+
+
+def _graph(config: Config, source: str) -> Stage:
+    given = config.graph
+    if given.kind == "propagation":
+        return Propagation(source, given.neighbours)
+    from evidentia.pipeline.stages.network import GraphNetwork
+
+    return GraphNetwork(
+        source=source,
+        neighbours=given.neighbours,
+        space_of=config.located(given.space),
+        settings=_settings(config, given.space),
+        cache=_cache(config),
+        conv=given.conv,
+        layers=given.layers,
+        hidden=given.hidden,
+        epochs=given.epochs,
+    )
+
+
+def _gate(config: Config, last: str) -> Stage:
+    given = config.gate
+    if given.kind == "best":
+        return BestCandidate(last)
+    if given.kind == "pooled":
+        return PooledGate(given.model, trees=given.trees)
+    from evidentia.pipeline.stages.network import NetworkGate
+
+    return NetworkGate(
+        neighbours=config.graph.neighbours,
+        space_of=config.located(config.graph.space),
+        settings=_settings(config, config.graph.space),
+        cache=_cache(config),
+        hidden=given.hidden,
+        epochs=given.epochs,
+        patience=given.patience,
+    )
+
+
+def _settings(config: Config, spec: str) -> tuple[tuple[str, Any], ...]:
+    return tuple(sorted(config.model_settings(spec).items()))
+
+
+def _cache(config: Config) -> bool | str:
+    return config.cache if isinstance(config.cache, bool) else str(config.cache)
+
+
+def encoders_of(config: Config) -> dict[str, Mapping[str, Any]]:
+    """The encoders that a configuration asks for, each with its settings."""
+    specs = [spec for spec in config.retriever.kind if spec != "bm25"]
+    if config.reranker.kind == "ltr" and "vectors" in config.reranker.learners:
+        specs.append(config.reranker.vectors)
+    if "gnn" in {config.graph.kind, config.gate.kind} and config.graph.space != "lsa":
+        specs.append(config.graph.space)
+    return {config.located(spec): config.model_settings(spec) for spec in dict.fromkeys(specs)}

@@ -1,0 +1,111 @@
+"""A trained pipeline on new posts: states, probabilities and evidence sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from evidentia.corpus import Criterion, Posts
+from evidentia.errors import InputError
+from evidentia.pipeline.build import system_of
+from evidentia.pipeline.config import parse_config
+from evidentia.pipeline.decide import Decider, Scored
+from evidentia.pipeline.fold import Division
+from evidentia.pipeline.selection import Policy, Selection
+from evidentia.pipeline.stage import Parts, View
+from evidentia.pipeline.store import load_parts
+from evidentia.pipeline.system import GATE, System
+from evidentia.pipeline.tables import predicted_rows
+from evidentia.pipeline.work import after
+from evidentia.protocol.calibrators import Calibrator
+from evidentia.protocol.provenance import Provenance
+from evidentia.protocol.tuned import FoldTuning
+from evidentia.results import loads
+
+FILE, SCHEMA = "pipeline.json", "evidentia.model/1"
+_USUAL = ("models/final", "final", "models/fold-0")
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """A pipeline as `evidentia run` wrote it: the system, what each step learnt, and what was tuned."""
+
+    system: System
+    learnt: Mapping[str, Mapping[str, Parts]]
+    decider: Decider
+    criteria: tuple[Criterion, ...]
+    trained_on: frozenset[str]
+    tuned_on: frozenset[str]
+
+    def seen(self, posts: Posts) -> int:
+        """How many of the posts it was trained or tuned on: of those it says more than it could know."""
+        return len((self.trained_on | self.tuned_on) & set(posts.post_ids))
+
+    def score(self, posts: Posts) -> Scored:
+        """What every step says of new posts."""
+        view = View.of(posts)
+        for step in self.system.steps:
+            view = after(view, step.name, self._ask(step.name, view), step.keep)
+        nobody, everybody = np.zeros(0, np.int64), np.arange(len(posts))
+        return Scored(Division("", nobody, nobody, everybody, nobody), view, self._ask(GATE, view))
+
+    def _ask(self, name: str, view: View) -> Any:
+        stage = next(step.stage for step in self.system if step.name == name)
+        space, model = self.learnt[name]["space"], self.learnt[name]["model"]
+        return stage.score(space, model, stage.inputs(space, view))
+
+    def predict(self, posts: Posts, *, texts: bool = False) -> pl.DataFrame:
+        """A row per query: probability, state, the evidence sentences; their texts only on request."""
+        return predicted_rows(self.score(posts), self.decider, ranked_by=self.system.last, texts=texts)
+
+
+def load_trained(folder: Path) -> Trained:
+    """Read a trained pipeline: the folder of a run (its model for use), of its models, or of one fold."""
+    home = next((place for place in (folder, *(folder / name for name in _USUAL)) if (place / FILE).is_file()), None)
+    if home is None:
+        raise InputError(
+            f"{folder.name} holds no trained pipeline. Give the folder of `evidentia run`, or of one of its models."
+        )
+    try:
+        document = loads((home / FILE).read_bytes())
+        if document.get("schema") != SCHEMA:
+            raise ValueError("another schema")
+        return _trained(home, document)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        raise InputError(f"{home.name}/{FILE} is damaged. Train again with `evidentia run`.") from None
+
+
+def _trained(home: Path, document: Mapping[str, Any]) -> Trained:
+    system = system_of(parse_config(document["config"], base=home))
+    criteria = tuple(
+        Criterion(one["criterion_id"], one["text"], tuple(one["prototypes"])) for one in document["criteria"]
+    )
+    decisions = document["decisions"]
+    return Trained(
+        system,
+        {step.name: load_parts(home / step.name) for step in system},
+        _decider(system, document["tuning"], decisions),
+        criteria,
+        frozenset(document["trained_on"]),
+        frozenset(decisions["tuned_on"]["posts"]),
+    )
+
+
+def _decider(system: System, tuning: Mapping[str, Any], decisions: Mapping[str, Any]) -> Decider:
+    node = decisions["node_calibrator"]
+    parameters = {name: tuple(map(float, values)) for name, values in node["parameters"].items()}
+    nodes = Calibrator(node["method"], parameters, tuned_on=Provenance(None, "detection_score"))
+    chosen = decisions["selection"]
+    selection = Selection(_policy(chosen["standard"]), _policy(chosen["uncertain"]), system.selection.limits)
+    named: Sequence[str] = decisions["tuned_on"]["posts"]
+    return Decider(nodes, FoldTuning.from_dict(tuning), selection, chosen["applies_to"], tuple(named))
+
+
+def _policy(content: Mapping[str, Any]) -> Policy:
+    settings = {name: value for name, value in content.items() if name != "policy"}
+    return Policy(content["policy"], **settings)

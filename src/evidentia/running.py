@@ -1,0 +1,210 @@
+"""Run a pipeline and judge it: nested cross-validation, then evaluation, verification and report, in one folder."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from evidentia import workflow
+from evidentia.corpus import Posts, read_corpus
+from evidentia.errors import OutputError
+from evidentia.pipeline.build import encoders_of, system_of
+from evidentia.pipeline.config import Config
+from evidentia.pipeline.outputs import tables_of, write_models, write_tables
+from evidentia.pipeline.plan import STATE, WORK, Plan, compute, identity, start
+from evidentia.pipeline.steps import full
+from evidentia.pipeline.store import Checkpoints, write_file
+from evidentia.report import refresh_report
+from evidentia.results import Evaluation, dumps, loads
+from evidentia.synth import synthetic_corpus
+from evidentia.tables import DatasetCard, load_card, read_run
+from evidentia.tables.run import Source
+from evidentia.verify.run import Verification, verify_folder
+
+Progress = Callable[[int, int], None]
+Bar = Callable[[str], AbstractContextManager[Progress | None]]
+RESULT, MODELS, MANIFEST = "result", "models", "manifest.json"
+SCHEMA = "evidentia.run/1"
+
+
+def no_bar(words: str) -> AbstractContextManager[None]:
+    """Nobody watches."""
+    return nullcontext()
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """The posts of a configuration, what they were read from, and the card that they promise to keep."""
+
+    posts: Posts
+    sources: tuple[Source, ...]
+    card: DatasetCard | None
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A run that was evaluated and verified."""
+
+    folder: Path
+    evaluation: Evaluation
+    verification: Verification | None
+
+    @property
+    def passed(self) -> bool:
+        """Whether every check and the verification passed."""
+        sound = all(finding.status != "failed" for finding in self.evaluation.checks)
+        return sound and (self.verification is None or self.verification.passed)
+
+
+@dataclass(frozen=True)
+class Judging:
+    """How a run is judged."""
+
+    resamples: int = 10_000
+    verify: bool = True
+    report: bool | None = None
+    command: str | None = None
+
+
+def clear(out: Path) -> None:
+    """Remove an earlier run, begun or finished; anything else is left alone, with an error."""
+    if not out.exists() or (out.is_dir() and not any(out.iterdir())):
+        return
+    if not (out / WORK / STATE).is_file() and _schema_of(out / MANIFEST) != SCHEMA:
+        raise OutputError(f"{out.name} is not an earlier run: --force leaves it alone. Choose another folder with -o.")
+    shutil.rmtree(out)
+
+
+def _schema_of(manifest: Path) -> str | None:
+    try:
+        return str(loads(manifest.read_bytes())["schema"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def read_posts_of(config: Config) -> Corpus:
+    """Read, or make, the corpus of a configuration."""
+    card = None if config.card is None else load_card(config.card)
+    folder = config.corpus_folder
+    if folder is None:
+        number = config.corpus.posts
+        made = synthetic_corpus(seed=config.protocol.seed, **({} if number is None else {"posts": number}))
+        return Corpus(made, (), card)
+    read = read_corpus(folder, splitter=config.corpus.splitter)
+    return Corpus(read.posts, read.sources, card)
+
+
+def planned(config: Config, corpus: Corpus) -> Plan:
+    """The folds of a configuration over its posts."""
+    return Plan.of(
+        system_of(config),
+        corpus.posts,
+        folds=config.protocol.folds,
+        group_copies=config.protocol.groups == "duplicates",
+        final=config.run.final_model,
+    )
+
+
+def run(
+    config: Config,
+    out: Path,
+    *,
+    resume: bool = False,
+    workers: int | None = None,
+    judging: Judging | None = None,
+    bar: Bar = no_bar,
+) -> Judged:
+    """Train and ask every fold, write tables, thresholds and models, then evaluate, verify and report.
+
+    Killed at any moment, ``resume`` continues with the same bytes as an uninterrupted run.
+    """
+    corpus = read_posts_of(config)
+    plan = planned(config, corpus)
+    store = scored(config, plan, out, resume=resume, workers=workers, bar=bar)
+    variant = full(plan.system)
+    with bar("deciding"):
+        tables = write_tables(tables_of(plan, store, variant), out)
+        write_models(plan, store, tables.deciders, variant, folder=out / MODELS, config=config.to_dict())
+    judged = judge(out, out / RESULT, corpus, judging or Judging(), bar=bar)
+    write_manifest(out, config, corpus, plan, seconds=store.seconds())
+    shutil.rmtree(out / WORK, ignore_errors=True)
+    return judged
+
+
+def scored(
+    config: Config, plan: Plan, out: Path, *, resume: bool, workers: int | None, bar: Bar = no_bar
+) -> Checkpoints:
+    """Run all stages of all folds; texts are embedded once, before."""
+    store = start(out, identity(plan, config.deciding()), resume=resume)
+    embed(config, plan.posts, bar=bar)
+    with bar("training") as progress:
+        compute(plan, store, workers=config.run.workers if workers is None else workers, progress=progress)
+    return store
+
+
+def embed(config: Config, posts: Posts, *, bar: Bar = no_bar) -> None:
+    """Fill the cache of vectors, so that the folds only read it."""
+    if config.cache is False:
+        return
+    from evidentia.pipeline.encoders.make import make_encoder
+
+    for spec, settings in encoders_of(config).items():
+        with bar("embedding") as progress:
+            make_encoder(spec, settings, cache=config.cache).encode(posts.texts, kind="passage", progress=progress)
+
+
+def judge(tables: Path, out: Path, corpus: Corpus, judging: Judging, *, bar: Bar = no_bar) -> Judged:
+    """Evaluate written tables under their thresholds, then verify and draw the report."""
+    read = read_run(
+        tables / "per_query.parquet",
+        candidates=tables / "candidates.parquet",
+        tune=tables / "tune.parquet",
+        card=corpus.card,
+    )
+    with bar("resampling") as progress:
+        evaluation = workflow.evaluate(
+            read,
+            thresholds=tables / "thresholds.json",
+            resamples=judging.resamples,
+            command=judging.command,
+            report=judging.report,
+            progress=progress,
+        )
+    with bar("writing"):
+        evaluation.save(out, force=True)
+    if not judging.verify:
+        return Judged(out, evaluation, None)
+    with bar("verifying") as progress:
+        found = verify_folder(out, progress)
+    found.save(out)
+    if judging.report is not False:
+        with bar("drawing the report"):
+            refresh_report(out)
+    return Judged(out, evaluation, found)
+
+
+def write_manifest(out: Path, config: Config, corpus: Corpus, plan: Plan, *, seconds: Mapping[str, float]) -> None:
+    """What was run on what, by which versions; the one file with a time in it."""
+    names = ("evidentia", "numpy", "polars", "scipy", "scikit-learn", "safetensors")
+    content: dict[str, Any] = {
+        "schema": SCHEMA,
+        "config": config.to_dict(),
+        "config_sha256": config.digest(),
+        "identity": identity(plan, config.deciding()),
+        "inputs": [{"role": s.role, "name": s.name, "sha256": s.sha256, "rows": s.rows} for s in corpus.sources],
+        "posts": len(plan.posts),
+        "sentences": len(plan.posts.texts),
+        "criteria": list(plan.posts.criterion_ids),
+        "folds": {label: int((plan.folds.fold == code).sum()) for code, label in enumerate(plan.folds.labels)},
+        "versions": {name: version(name) for name in names} | {"python": platform.python_version()},
+        "seconds": dict(seconds),
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+    write_file(out / MANIFEST, dumps(content).encode())
