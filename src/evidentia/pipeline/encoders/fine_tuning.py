@@ -26,10 +26,12 @@ from evidentia.pipeline.encoders.vectors import finite
 from evidentia.pipeline.extras import neural
 from evidentia.pipeline.reproducible import quiet, reproducible
 from evidentia.pipeline.settings import key_of, same_length
+from evidentia.pipeline.stage import Parts
 from evidentia.tables.queries import Bools, Ints
 
 DOCUMENT = "evidentia.json"
 SCHEMA = "evidentia.cross-encoder/1"
+MINILM = "minilm"
 _SORTED_TOGETHER = 20  # batches whose pairs are sorted by length, so that little is padding
 
 
@@ -108,6 +110,24 @@ class FineTuned:
             raise InputError(f"{typed(folder.name)}: the weights are not those that {DOCUMENT} was written with.")
         return cls(tokenizer, model, lesson)
 
+    def to_parts(self) -> Parts:
+        """All weights as arrays, for models whose words and shape are those of MiniLM."""
+        assert self.lesson.base == MINILM
+        weights = {name: value.detach().numpy() for name, value in self._model.state_dict().items()}
+        return Parts({"lesson": {**asdict(self.lesson), "losses": list(self.lesson.losses)}}, weights)
+
+    @classmethod
+    def from_parts(cls, saved: Parts) -> FineTuned:
+        """The model that ``to_parts`` wrote down."""
+        given = saved.document["lesson"]
+        tokenizer, model = _load(minilm_folder())
+        torch = neural("torch")
+        try:
+            model.load_state_dict({name: torch.from_numpy(value.copy()) for name, value in saved.arrays.items()})
+        except (RuntimeError, TypeError):
+            raise InputError("The weights of the fine-tuned cross-encoder are not those of a MiniLM.") from None
+        return cls(tokenizer, model, Lesson(**{**given, "losses": tuple(given["losses"])}))
+
 
 def is_fine_tuned(folder: Path) -> bool:
     """Whether ``save`` wrote this folder."""
@@ -119,7 +139,7 @@ def fine_tune(
     passages: Sequence[str],
     labels: Bools,
     *,
-    base: str = "minilm",
+    base: str = MINILM,
     seed: int,
     epochs: int = 1,
     batch_size: int = 16,
@@ -146,7 +166,7 @@ def fine_tune(
         plan = _plan(tokens.lengths, batch_size, epochs, np.random.default_rng(seed))
         losses = _learn(model, tokens, labels[chosen], plan, learning_rate, progress=progress)
     means = tuple(float(np.mean(part)) for part in np.array_split(losses, epochs))
-    shown = base if base == "minilm" else Path(base).name
+    shown = base if base == MINILM else Path(base).name
     lesson = Lesson(
         shown, seed, epochs, batch_size, learning_rate, max_tokens, len(chosen), int(labels[chosen].sum()), means
     )
@@ -228,7 +248,7 @@ def _learn(
 
 
 def _base_folder(base: str) -> Path:
-    if base == "minilm":
+    if base == MINILM:
         return minilm_folder()
     folder = Path(base).expanduser()
     if not folder.is_dir():

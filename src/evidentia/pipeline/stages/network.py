@@ -1,20 +1,58 @@
-"""The stages that are graph networks: one ranks the candidates of a query once more, one says whether there is evidence."""
+"""The stages that are graph networks: one ranks the candidates of a query once more, one says whether any is evidence."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
+
+import numpy as np
 
 from evidentia.corpus.posts import rows_of
 from evidentia.pipeline.mixing import choose_weight, mixed
+from evidentia.pipeline.neural.gate import NoEvidenceGate
 from evidentia.pipeline.neural.reranker import GraphReranker
-from evidentia.pipeline.neural.settings import GraphSettings
+from evidentia.pipeline.neural.settings import GraphSettings, graph_settings
 from evidentia.pipeline.stage import Lesson, Parts, Per, View
+from evidentia.pipeline.stages.gate import PooledGate, QueryTable
 from evidentia.pipeline.stages.meaning import Meaning
 from evidentia.pipeline.stages.models import Cache, Settings
 from evidentia.pipeline.stages.query_graphs import QueryGraphs, query_graphs
 from evidentia.pipeline.stages.spaces import LSA
 from evidentia.tables.queries import Bools, Floats, Frozen, Ints
+
+_CERTAIN = 6.0  # log odds where TRAIN knows one answer only
+_POOLED = "pooled/"
+_RANKING = {"batch_size": 256, "negatives": 2.0, "node_loss": 3.0}
+_GATING = {"batch_size": 256}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _OverGraphs:
+    """What both stages are told about graphs, networks and how long to learn."""
+
+    neighbours: int = 3
+    space_of: str = LSA
+    settings: Settings = ()
+    cache: Cache = True
+    conv: str = "gatv2"
+    layers: int = 2
+    hidden: int = 64
+    dropout: float = 0.2
+    epochs: int = 30
+    patience: int = 3
+    learns: ClassVar[bool] = True
+
+    @property
+    def _meaning(self) -> Meaning:
+        return Meaning(self.space_of, self.settings, self.cache)
+
+    def _network(self, **more: object) -> GraphSettings:
+        shape = {"conv": self.conv, "layers": self.layers, "hidden": self.hidden, "dropout": self.dropout}
+        return graph_settings({**shape, **more})
+
+    def space(self, train: View) -> Parts:
+        """Where sentences are alike."""
+        return self._meaning.learn(train)
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,31 +67,15 @@ class Refinable(Frozen):
         return Refinable(self.asked.take(posts), self.given[rows_of(posts, self.asked.offsets)])
 
 
-@dataclass(frozen=True)
-class GraphNetwork:
+@dataclass(frozen=True, kw_only=True)
+class GraphNetwork(_OverGraphs):
     """A graph network over the candidates of each query; mixed with the input by a weight chosen on TUNE.
 
-    TUNE also says when to stop learning. Where TRAIN has no gold the input is left as it is.
+    TUNE also says when to stop learning. Where no candidate of TRAIN is gold the input is left as it is.
     """
 
     source: str = "reranker"
-    space_spec: str = LSA
-    settings: Settings = ()
-    cache: Cache = True
-    neighbours: int = 3
-    network: GraphSettings = field(default_factory=GraphSettings)
-    epochs: int = 30
-    patience: int = 5
-    learns: ClassVar[bool] = True
     per: ClassVar[Per] = "sentence"
-
-    @property
-    def _meaning(self) -> Meaning:
-        return Meaning(self.space_spec, self.settings, self.cache)
-
-    def space(self, train: View) -> Parts:
-        """Where sentences are alike."""
-        return self._meaning.learn(train)
 
     def inputs(self, space: Parts, view: View) -> Refinable:
         """The graphs of the queries."""
@@ -62,16 +84,16 @@ class GraphNetwork:
     def fit(self, inputs: Refinable, lesson: Lesson, *, seed: int) -> Parts:
         """The network, and how much it counts beside the score that came in."""
         train, tune = (_taught(inputs, posts, lesson.gold) for posts in (lesson.posts, lesson.tune))
-        if not train.gold.any():
+        if not train.nodes.any():
             return Parts({"weight": 0.0})
         fitted = GraphReranker.fit(
             train.asked.graphs,
             train.nodes,
-            tune=(tune.asked.graphs, tune.nodes) if tune.gold.any() else None,
+            tune=(tune.asked.graphs, tune.nodes) if tune.nodes.any() else None,
             seed=seed,
             epochs=self.epochs,
             patience=self.patience,
-            settings=self.network,
+            settings=self._network(**_RANKING),
         )
         kept, offsets = tune.asked.kept, tune.asked.offsets
         weight = choose_weight(tune.given, _said(fitted, tune.asked), kept=kept, gold=tune.gold, offsets=offsets)
@@ -103,3 +125,85 @@ def _taught(inputs: Refinable, posts: Ints, gold: Bools) -> _Taught:
 
 def _said(fitted: GraphReranker, asked: QueryGraphs) -> Floats:
     return asked.spread(fitted.score(asked.graphs, at_once=asked.criteria))
+
+
+@dataclass(frozen=True, eq=False)
+class Gated(Frozen):
+    """The graphs of the queries, and their pooled features."""
+
+    asked: QueryGraphs
+    pooled: QueryTable
+
+    def take(self, posts: Ints) -> Gated:
+        """The same about some of the posts."""
+        return Gated(self.asked.take(posts), self.pooled.take(posts))
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkGate(_OverGraphs):
+    """A graph network of sentences and criterion that also knows the pooled scores of the query.
+
+    TUNE says when to stop learning. With ``blend`` the answer is the mean of its log odds and those of a `PooledGate`.
+    """
+
+    sources: tuple[str, ...] = ("graph", "reranker", "retriever")
+    epochs: int = 40
+    patience: int = 5
+    blend: bool = True
+    trees: int = 120
+    per: ClassVar[Per] = "post"
+
+    @property
+    def _beside(self) -> PooledGate:
+        return PooledGate(sources=self.sources, trees=self.trees)
+
+    def inputs(self, space: Parts, view: View) -> Gated:
+        """The graphs of the queries, each told what its scores look like together."""
+        pooled = self._beside.inputs(Parts(), view)
+        about = pooled.values[:, :, :-1].reshape(-1, pooled.values.shape[2] - 1)  # the network knows the criterion
+        asked = query_graphs(self._meaning, space, view, self.neighbours, about.astype(np.float32))
+        return Gated(asked, pooled)
+
+    def fit(self, inputs: Gated, lesson: Lesson, *, seed: int) -> Parts:
+        """The network, and the classifier beside it."""
+        has = np.logical_or.reduceat(lesson.gold, inputs.pooled.offsets[:-1], axis=0)
+        labels, tune_labels = has[lesson.posts].ravel(), has[lesson.tune].ravel()
+        if labels.all() or not labels.any():
+            return Parts({"constant": _CERTAIN if labels.any() else -_CERTAIN})
+        fitted = NoEvidenceGate.fit(
+            inputs.asked.take(lesson.posts).graphs,
+            labels,
+            tune=(inputs.asked.take(lesson.tune).graphs, tune_labels) if len(tune_labels) else None,
+            seed=seed,
+            epochs=self.epochs,
+            patience=self.patience,
+            settings=self._network(**_GATING),
+        ).to_parts()
+        if not self.blend:
+            return fitted
+        return fitted.joined(_named(self._beside.fit(inputs.pooled, lesson, seed=seed)))
+
+    def score(self, space: Parts, model: Parts, inputs: Gated) -> Floats:
+        """The log odds that each query has evidence, posts x criteria."""
+        shape = inputs.pooled.values.shape[:2]
+        if "constant" in model.document:
+            return np.full(shape, float(model.document["constant"]))
+        graphs = inputs.asked.graphs
+        odds = NoEvidenceGate.from_parts(model).score(graphs, at_once=inputs.asked.criteria).reshape(shape)
+        return (odds + self._beside.score(Parts(), _unnamed(model), inputs.pooled)) / 2 if self.blend else odds
+
+
+def _named(beside: Parts) -> Parts:
+    """The classifier's parts under names that the network's do not have."""
+    document, arrays = (
+        {_POOLED + name: value for name, value in part.items()} for part in (beside.document, beside.arrays)
+    )
+    return Parts(document, arrays)
+
+
+def _unnamed(model: Parts) -> Parts:
+    document, arrays = (
+        {name.removeprefix(_POOLED): value for name, value in part.items() if name.startswith(_POOLED)}
+        for part in (model.document, model.arrays)
+    )
+    return Parts(document, arrays)
