@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import traceback
 from dataclasses import dataclass
+from pathlib import PurePath
 
 _ID = re.compile(r"[\w.:#@/+-]{1,64}", re.ASCII)
 
@@ -38,6 +40,26 @@ class OutputError(EvidentiaError):
 
 class ServerError(EvidentiaError):
     """A server that was asked for vectors or scores did not answer as it should; what it said before is in the cache."""
+
+
+class WorkerError(Exception):
+    """A bug of ours, met in another process: what and where, and never what was being read."""
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+        super().__init__(place)
+
+
+def place_of(error: BaseException) -> str:
+    """The kind of an unexpected error and where it was raised; its words may hold a post's text.
+
+    >>> place_of(KeyError("I have not slept in days"))
+    'KeyError'
+    """
+    if isinstance(error, WorkerError):
+        return error.place
+    where = traceback.extract_tb(error.__traceback__)[-1:]
+    return type(error).__name__ + "".join(f" in {PurePath(at.filename).name}, line {at.lineno}" for at in where)
 
 
 def shown(value: object) -> str:

@@ -14,11 +14,11 @@ from typing import Any
 
 from evidentia import workflow
 from evidentia.corpus import Posts, read_corpus
-from evidentia.errors import OutputError
+from evidentia.errors import InputError, OutputError
 from evidentia.pipeline.build import encoders_of, system_of
 from evidentia.pipeline.config import Config
 from evidentia.pipeline.outputs import tables_of, write_models, write_tables
-from evidentia.pipeline.plan import STATE, WORK, Plan, compute, identity, start
+from evidentia.pipeline.plan import STATE, WORK, Note, Plan, compute, identity, no_note, start
 from evidentia.pipeline.steps import full
 from evidentia.pipeline.store import Checkpoints, write_file
 from evidentia.report import refresh_report
@@ -120,32 +120,78 @@ def run(
     workers: int | None = None,
     judging: Judging | None = None,
     bar: Bar = no_bar,
+    note: Note = no_note,
 ) -> Judged:
     """Train and ask every fold, write tables, thresholds and models, then evaluate, verify and report.
 
-    Killed at any moment, ``resume`` continues with the same bytes as an uninterrupted run.
+    Killed at any moment, ``resume`` continues with the same bytes as an uninterrupted run. ``note`` is told of what was found
+    damaged and is done again.
     """
     corpus = read_posts_of(config)
     plan = planned(config, corpus)
-    store = scored(config, plan, out, resume=resume, workers=workers, bar=bar)
     variant = full(plan.system)
-    with bar("deciding"):
-        tables = write_tables(tables_of(plan, store, variant), out)
-        write_models(plan, store, tables.deciders, variant, folder=out / MODELS, config=config.to_dict())
-    judged = judge(out, out / RESULT, corpus, judging or Judging(), bar=bar)
-    write_manifest(out, config, corpus, plan, seconds=store.seconds())
-    shutil.rmtree(out / WORK, ignore_errors=True)
+    with scored(config, plan, out, resume=resume, workers=workers, bar=bar, note=note) as store:
+        with bar("deciding"):
+            tables = write_tables(tables_of(plan, store, variant), out)
+            write_models(plan, store, tables.deciders, variant, folder=out / MODELS, config=config.to_dict())
+        judged = judge(out, out / RESULT, corpus, judging or Judging(), bar=bar)
+        write_manifest(out, config, corpus, plan, seconds=store.seconds())
+        shutil.rmtree(out / WORK, ignore_errors=True)
     return judged
 
 
+def finished(config: Config, out: Path) -> bool | None:
+    """Whether the finished run of a folder passed; None where no run is finished.
+
+    A run of another configuration, corpus or version is an InputError. What a finished run had no time to remove is removed.
+    """
+    try:
+        manifest = loads((out / MANIFEST).read_bytes())
+        made, ours = manifest["identity"], manifest["schema"] == SCHEMA and (out / RESULT).is_dir()
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    if not ours:
+        return None
+    if made != identity(planned(config, read_posts_of(config)), config.deciding()):
+        raise InputError(
+            f"{out.resolve().name} is finished, and was made with another configuration, corpus or version. "
+            "Choose another folder with -o."
+        )
+    shutil.rmtree(out / WORK, ignore_errors=True)
+    return _passed(out / RESULT)
+
+
+def _passed(result: Path) -> bool:
+    """What a result says of itself; one that cannot be read has not passed."""
+    try:
+        sound = all(one["status"] != "failed" for one in loads((result / "summary.json").read_bytes())["checks"])
+        if not (result / "verification.json").exists():
+            return sound
+        said = loads((result / "verification.json").read_bytes())
+        return sound and said["comparisons"] > 0 and not said["mismatches"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
 def scored(
-    config: Config, plan: Plan, out: Path, *, resume: bool, workers: int | None, bar: Bar = no_bar
+    config: Config,
+    plan: Plan,
+    out: Path,
+    *,
+    resume: bool,
+    workers: int | None,
+    bar: Bar = no_bar,
+    note: Note = no_note,
 ) -> Checkpoints:
-    """Run all stages of all folds; texts are embedded once, before."""
-    store = start(out, identity(plan, config.deciding()), resume=resume)
-    embed(config, plan.posts, bar=bar)
-    with bar("training") as progress:
-        compute(plan, store, workers=config.run.workers if workers is None else workers, progress=progress)
+    """Run all stages of all folds; texts are embedded once, before. The folder is locked until the result is released."""
+    store = start(out, identity(plan, config.deciding()), resume=resume, note=note)
+    try:
+        embed(config, plan.posts, bar=bar)
+        with bar("training") as progress:
+            compute(plan, store, workers=config.run.workers if workers is None else workers, progress=progress)
+    except BaseException:
+        store.release()
+        raise
     return store
 
 

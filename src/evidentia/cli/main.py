@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import traceback
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -32,7 +30,7 @@ from evidentia.cli import (
     validate,
     verify,
 )
-from evidentia.errors import EvidentiaError
+from evidentia.errors import EvidentiaError, place_of
 
 INTERNAL = 70  # neither a failed check (1) nor bad input (2)
 app = typer.Typer(
@@ -96,9 +94,7 @@ def main() -> None:
     except Exception as error:  # a bug of ours: say where, and never what was being read
         if os.environ.get("EVIDENTIA_DEBUG"):
             raise
-        where = traceback.extract_tb(error.__traceback__)[-1]
-        place = f"{type(error).__name__} in {Path(where.filename).name}, line {where.lineno}"
-        print(f"evidentia: internal error, {place}. EVIDENTIA_DEBUG=1 shows the traceback.", file=sys.stderr)
+        print(f"evidentia: internal error, {place_of(error)}. EVIDENTIA_DEBUG=1 shows the traceback.", file=sys.stderr)
         sys.exit(INTERNAL)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -50,9 +51,29 @@ def run(
     judging = running.Judging(
         resamples, not no_verify, False if no_report else None, f"evidentia run {config.name} -o OUT"
     )
-    bar = partial(progress_bar, quiet=quiet)
-    judged = running.run(read_config(config), out, resume=resume, workers=workers, judging=judging, bar=bar)
+    settings, bar, note = read_config(config), partial(progress_bar, quiet=quiet), partial(_note, quiet=quiet)
+    if resume and (passed := running.finished(settings, out)) is not None:
+        _show_finished(out, passed=passed, quiet=quiet)
+        return
+    try:
+        judged = running.run(settings, out, resume=resume, workers=workers, judging=judging, bar=bar, note=note)
+    except KeyboardInterrupt:
+        note("stopped. What was done is kept: continue with --resume.")
+        raise typer.Exit(130) from None
     show_judged(judged, quiet=quiet)
+
+
+def _note(words: str, *, quiet: bool) -> None:
+    if not quiet:
+        print(f"evidentia: {words}", file=sys.stderr)
+
+
+def _show_finished(out: Path, *, passed: bool, quiet: bool) -> None:
+    if not quiet:
+        said = "" if passed else ", and a check or its verification failed"
+        print(f"{out.resolve().name} is finished already{said}: nothing was changed.")
+    if not passed:
+        raise typer.Exit(1)
 
 
 def show_judged(judged: object, *, quiet: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import platform
 import re
@@ -98,14 +99,25 @@ def write_result(
 ) -> None:
     """Write the numbers and everything that is needed to recompute them, also the thresholds that were given."""
     (folder / "summary.json").write_text(evaluation.to_json(), encoding="utf-8")
-    per_query_frame(run, evaluation, by).write_csv(folder / "per_query.csv")
+    _write_csv(per_query_frame(run, evaluation, by), folder / "per_query.csv")
     if run.candidates is not None:
-        _known(run.candidates, CANDIDATE_COLUMNS).write_parquet(folder / "candidates.parquet")
+        _write_parquet(_known(run.candidates, CANDIDATE_COLUMNS), folder / "candidates.parquet")
     if run.tune_frame is not None:
-        _known(run.tune_frame, CONTRACT_COLUMNS).write_parquet(folder / "tune.parquet")
+        _write_parquet(_known(run.tune_frame, CONTRACT_COLUMNS), folder / "tune.parquet")
     if thresholds is not None:
         text = dumps_by_line(thresholds, ("folds", "inputs"))
         (folder / "thresholds.json").write_text(text, encoding="utf-8")
+
+
+def _write_csv(frame: pl.DataFrame, path: Path) -> None:
+    path.write_bytes(frame.write_csv().encode())
+
+
+def _write_parquet(frame: pl.DataFrame, path: Path) -> None:
+    """Polars, writing by itself, says that a disk is full by an error of its own kind."""
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer)
+    path.write_bytes(buffer.getvalue())
 
 
 def per_query_frame(run: Run, evaluation: Evaluation, by: tuple[str, ...]) -> pl.DataFrame:
@@ -194,7 +206,7 @@ def write_selective(
     """Write the numbers of a selective run, its items (and those of the run it is compared with), and the manifest."""
     (folder / "summary.json").write_text(evaluation.to_json(), encoding="utf-8")
     for role, items in runs.items():
-        items_frame(items).write_csv(folder / f"{role}.csv")
+        _write_csv(items_frame(items), folder / f"{role}.csv")
     inputs = [
         {"role": role, "name": s.name, "sha256": s.sha256, "rows": s.rows}
         | {"failed": len(run.failed), "notes": list(run.notes)}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -122,7 +121,6 @@ def write_models(
             (place / "pipeline.json").write_text(dumps(document), encoding="utf-8")
 
         name = division.fold if division.fold == FINAL else f"fold-{division.fold}"
-        shutil.rmtree(folder / name, ignore_errors=True)
         into_place(folder / name, fill)
 
 

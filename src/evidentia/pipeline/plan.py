@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -17,7 +18,8 @@ import numpy as np
 from evidentia.corpus import Posts
 from evidentia.errors import InputError, OutputError
 from evidentia.pipeline.fold import Division
-from evidentia.pipeline.store import Checkpoints, write_file
+from evidentia.pipeline.lock import take
+from evidentia.pipeline.store import PARTIAL, Checkpoints, write_file
 from evidentia.pipeline.system import System
 from evidentia.pipeline.work import Job, Progress, run_jobs
 from evidentia.protocol import outer_folds
@@ -27,7 +29,14 @@ from evidentia.results import dumps, loads
 
 FINAL = "final"
 WORK = "work"
-STATE = "state.json"
+STATE, LOCK = "state.json", "lock"
+Note = Callable[[str], None]
+_COMPUTES = ("evidentia", "numpy", "scipy", "scikit-learn")
+_UNFINISHED = re.compile(r"\.(result|comparison-\w+|verification|report)\.(old\.)?[a-z0-9_]{8}")  # of a result folder
+
+
+def no_note(words: str) -> None:
+    """Nobody listens."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,10 +78,10 @@ class Plan:
 
 
 def identity(plan: Plan, config: Mapping[str, Any]) -> str:
-    """A hash of everything that decides the outcome: configuration, posts, labels, version."""
+    """A hash of everything that decides the outcome: configuration, posts, labels, versions."""
     posts = plan.posts
     assert posts.gold is not None
-    said = json.dumps([version("evidentia"), config, plan.folds.seed, plan.final], sort_keys=True)
+    said = json.dumps([[version(name) for name in _COMPUTES], config, plan.folds.seed, plan.final], sort_keys=True)
     digest = hashlib.sha256(said.encode())
     for part in (posts.post_ids, posts.sent_uids, posts.texts, [str(one) for one in posts.criteria]):
         digest.update(json.dumps(part).encode())
@@ -80,22 +89,71 @@ def identity(plan: Plan, config: Mapping[str, Any]) -> str:
     return digest.hexdigest()
 
 
-def start(out: Path, mark: str, *, resume: bool) -> Checkpoints:
-    """Open the folder of a run: a new one, or with ``resume`` one that was begun with the same configuration and corpus."""
-    state = out / WORK / STATE
-    if resume and state.is_file():
-        if _mark_of(state) != mark:
-            raise InputError(
-                f"{out.name} was begun with another configuration, corpus or version. Choose another folder with -o, or begin anew."
+def start(out: Path, mark: str, *, resume: bool, note: Note = no_note) -> Checkpoints:
+    """Open the folder of a run: a new one, or with ``resume`` one that was begun with the same configuration and corpus.
+
+    The folder is locked until the result is released. What is refused is left as it was.
+    """
+    _refuse(out, mark, resume=resume)
+    lock = take(out / WORK / LOCK)
+    try:
+        _refuse(out, mark, resume=resume)  # somebody may have been faster
+        if not (out / WORK / STATE).is_file():
+            write_file(out / WORK / STATE, dumps({"schema": "evidentia.work/1", "identity": mark}).encode())
+        sweep(out)
+        store = Checkpoints(out / WORK, lock)
+        for step in store.discard_damaged():
+            note(f"{WORK}/{step} is damaged and is done again.")
+    except BaseException:
+        lock.release()
+        raise
+    return store
+
+
+def _refuse(out: Path, mark: str, *, resume: bool) -> None:
+    name, state = out.resolve().name, out / WORK / STATE
+    if not out.is_dir():
+        if out.exists() or out.is_symlink():
+            raise OutputError(f"{name} exists and is not a folder. Choose another folder with -o.")
+    elif state.is_file():
+        if not resume:
+            raise OutputError(
+                f"{name} holds a run that was begun. Continue it with --resume, or choose another folder with -o."
             )
-    elif out.exists() and any(out.iterdir()):
-        hint = "Continue it with --resume, or choose" if state.is_file() else "Choose"
-        raise OutputError(f"{out.name} exists and is not empty. {hint} another folder with -o.")
-    else:
-        write_file(state, dumps({"schema": "evidentia.work/1", "identity": mark}).encode())
-    for stale in (out / WORK).glob("*/.*"):  # begun and not finished when the run was killed
-        shutil.rmtree(stale, ignore_errors=True)
-    return Checkpoints(out / WORK)
+        known = _mark_of(state)
+        if known is None:
+            raise InputError(
+                f"{name}/{WORK}/{STATE} cannot be read. Delete {name} and begin anew, or choose another folder with -o."
+            )
+        if known != mark:
+            raise InputError(
+                f"{name} was begun with another configuration, corpus or version. Choose another folder with -o, or begin anew."
+            )
+    elif not _is_empty(out):
+        raise OutputError(f"{name} exists and is not empty. Choose another folder with -o.")
+
+
+def _is_empty(out: Path) -> bool:
+    """Whether there is nothing, or only what a run leaves that was stopped as it opened the folder."""
+    work = out / WORK
+    try:
+        if any(path != work for path in out.iterdir()):
+            return False
+        return not work.exists() or all(path.name == LOCK or path.name.endswith(PARTIAL) for path in work.iterdir())
+    except OSError as error:
+        raise OutputError(
+            f"Cannot read {out.resolve().name}: {error.strerror}. Choose another folder with -o."
+        ) from None
+
+
+def sweep(out: Path) -> None:
+    """Remove what was being written when a run was killed."""
+    for path in list(out.rglob(".*")):
+        if path.name.endswith(PARTIAL) or _UNFINISHED.fullmatch(path.name):
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
 
 
 def _mark_of(state: Path) -> str | None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -15,21 +17,29 @@ from numpy.typing import NDArray
 
 from evidentia.errors import InputError, OutputError
 from evidentia.pipeline.fold import Outcome
+from evidentia.pipeline.lock import Lock
 from evidentia.pipeline.stage import Parts
 from evidentia.results import dumps, loads
 from evidentia.tables.queries import Floats
 
 KEEP = "What was done is kept: make room (or the folder writable), then continue with --resume."
+PARTIAL = ".partial"  # ends the hidden name of what is being written
+MODEL, SCORES = ("model.json", "model.safetensors"), "scores.safetensors"
+SECONDS, SUMS = "seconds.json", "sums.json"
 
 
 def save_parts(folder: Path, parts: Mapping[str, Parts]) -> None:
     """Write parts under their names into one document and one file of arrays."""
-    from safetensors.numpy import save_file
+    for name, content in _files_of(parts).items():
+        (folder / name).write_bytes(content)
+
+
+def _files_of(parts: Mapping[str, Parts]) -> dict[str, bytes]:
+    from safetensors.numpy import save
 
     document = {name: dict(part.document) for name, part in parts.items()}
     arrays = {f"{name}/{key}": _plain(array) for name, part in parts.items() for key, array in part.arrays.items()}
-    (folder / "model.json").write_text(dumps(document), encoding="utf-8")
-    save_file(arrays, folder / "model.safetensors")
+    return dict(zip(MODEL, (dumps(document).encode(), save(arrays)), strict=True))
 
 
 def load_parts(folder: Path) -> dict[str, Parts]:
@@ -55,9 +65,25 @@ def _plain(array: NDArray[Any]) -> NDArray[Any]:
 
 @dataclass(frozen=True)
 class Checkpoints:
-    """The steps that are done, a folder for each: ``root/fold/step``. A step is there in full or not at all."""
+    """The steps that are done, a folder for each: ``root/fold/step``. A step is there in full or not at all.
+
+    Beside its files lie their hashes, for the disk that breaks or the hand that slips. Who opened the folder holds a lock on
+    it, until ``release`` or the end of a ``with``.
+    """
 
     root: Path
+    lock: Lock | None = field(default=None, repr=False, compare=False)
+
+    def __enter__(self) -> Checkpoints:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+    def release(self) -> None:
+        """Let others into the folder."""
+        if self.lock is not None:
+            self.lock.release()
 
     def has(self, fold: str, step: str) -> bool:
         """Whether a step of a fold is done."""
@@ -65,52 +91,87 @@ class Checkpoints:
 
     def count(self) -> int:
         """How many steps are done."""
-        return sum(1 for path in self.root.glob("*/*") if path.is_dir() and not path.name.startswith("."))
+        return sum(1 for _ in self._folders())
 
     def write(self, fold: str, step: str, outcome: Outcome, *, seconds: float = 0.0) -> None:
         """Keep what a step learnt and said, and how long it took."""
-        from safetensors.numpy import save_file
+        from safetensors.numpy import save
+
+        files = _files_of({"space": outcome.space, "model": outcome.model})
+        files[SCORES] = save({"scores": _plain(outcome.scores)})
+        files[SECONDS] = dumps({"seconds": round(seconds, 3)}).encode()
+        files[SUMS] = dumps({name: sha256(content).hexdigest() for name, content in files.items()}).encode()
 
         def fill(folder: Path) -> None:
-            save_parts(folder, {"space": outcome.space, "model": outcome.model})
-            save_file({"scores": _plain(outcome.scores)}, folder / "scores.safetensors")
-            (folder / "seconds.json").write_text(dumps({"seconds": round(seconds, 3)}), encoding="utf-8")
+            for name, content in files.items():
+                (folder / name).write_bytes(content)
 
         into_place(self.root / fold / step, fill)
 
     def scores(self, fold: str, step: str) -> Floats:
         """What a step said of all posts."""
-        from safetensors.numpy import load_file
+        from safetensors.numpy import load
 
-        scores: Floats = load_file(self.root / fold / step / "scores.safetensors")["scores"]
+        scores: Floats = load(self._sound(fold, step, SCORES)[SCORES])["scores"]
         return scores
 
     def seconds(self) -> dict[str, float]:
         """How long each step took, over all folds."""
         total: dict[str, float] = {}
-        for path in sorted(self.root.glob("*/*/seconds.json")):
+        for path in sorted(self.root.glob(f"*/*/{SECONDS}")):
             total[path.parent.name] = total.get(path.parent.name, 0.0) + float(loads(path.read_bytes())["seconds"])
         return {name: round(spent, 1) for name, spent in total.items()}
 
     def parts(self, fold: str, step: str) -> dict[str, Parts]:
         """What a step learnt."""
+        self._sound(fold, step, *MODEL)
         return load_parts(self.root / fold / step)
+
+    def discard_damaged(self) -> list[str]:
+        """Remove the steps whose files are not what was written, so that they are done again; says which."""
+        found = []
+        for path in list(self._folders()):
+            if _contents(path) is None:
+                shutil.rmtree(path, ignore_errors=True)
+                found.append(f"{path.parent.name}/{path.name}")
+        return found
+
+    def _folders(self) -> Iterator[Path]:
+        yield from (path for path in sorted(self.root.glob("*/*")) if path.is_dir() and not path.name.startswith("."))
+
+    def _sound(self, fold: str, step: str, *names: str) -> dict[str, bytes]:
+        files = _contents(self.root / fold / step, names)
+        if files is None:
+            raise InputError(
+                f"{self.root.name}/{fold}/{step} is damaged. Continue with --resume: this step is then done again."
+            )
+        return files
+
+
+def _contents(folder: Path, names: Sequence[str] = ()) -> dict[str, bytes] | None:
+    """Files of a step, all unless some are named; None where one of them is not what was written."""
+    try:
+        sums = loads((folder / SUMS).read_bytes())
+        files = {name: (folder / name).read_bytes() for name in names or (*MODEL, SCORES, SECONDS)}
+        sound = all(sha256(content).hexdigest() == sums[name] for name, content in files.items())
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+    return files if sound else None
 
 
 def into_place(folder: Path, fill: Callable[[Path], None]) -> None:
     """Fill a folder under a hidden name and rename it; a full disk or a folder that cannot be written is an OutputError."""
-    temporary: Path | None = None
+    temporary = folder.parent / f".{folder.name}.{secrets.token_hex(4)}{PARTIAL}"
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+        temporary.mkdir(parents=True)
         fill(temporary)
+        if folder.exists():
+            shutil.rmtree(folder)
         os.rename(temporary, folder)
     except Exception as error:
-        if temporary is not None:
-            shutil.rmtree(temporary, ignore_errors=True)
-        if isinstance(error, OSError) or type(error).__name__ == "SafetensorError":
-            reason = getattr(error, "strerror", None) or "the disk may be full"
-            raise OutputError(f"Cannot write {folder.parent.name}/{folder.name}: {reason}. {KEEP}") from None
+        shutil.rmtree(temporary, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise OutputError(f"Cannot write {folder.parent.name}/{folder.name}: {error.strerror}. {KEEP}") from None
         raise
 
 
@@ -119,7 +180,7 @@ def write_file(path: Path, content: bytes) -> None:
     temporary: str | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=PARTIAL, dir=path.parent)
         with os.fdopen(handle, "wb") as file:
             file.write(content)
         os.chmod(temporary, 0o644)

@@ -16,10 +16,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from evidentia.corpus import Posts
-from evidentia.errors import OutputError
+from evidentia.errors import EvidentiaError, OutputError, WorkerError, place_of
 from evidentia.pipeline.fold import Division, run_step
 from evidentia.pipeline.stage import View
-from evidentia.pipeline.store import KEEP, Checkpoints
+from evidentia.pipeline.store import Checkpoints
 from evidentia.pipeline.system import GATE, System
 from evidentia.tables.queries import Floats
 
@@ -59,7 +59,8 @@ def _in_processes(left: Sequence[Job], jobs: Sequence[Job], workers: int, progre
     total = sum(len(tuple(job.system)) for job in jobs)
     finished = False
     try:
-        waiting = {pool.submit(run_fold, job) for job in left}
+        with _deaf_to_the_keyboard():
+            waiting = {pool.submit(_run_apart, job) for job in left}
         while waiting:
             done, waiting = wait(waiting, timeout=0.5, return_when=FIRST_EXCEPTION)
             _tell(progress, jobs, total)
@@ -67,12 +68,30 @@ def _in_processes(left: Sequence[Job], jobs: Sequence[Job], workers: int, progre
                 one.result()
         finished = True
     except BrokenProcessPool:
-        raise OutputError(f"A worker was killed (not enough memory?). {KEEP}") from None
+        raise OutputError(
+            "A worker was killed (not enough memory?). What was done is kept: continue with --resume, perhaps with fewer --workers."
+        ) from None
     finally:
         if not finished:  # an error, or the keyboard: nobody needs what the others are doing
             for process in list((getattr(pool, "_processes", None) or {}).values()):
                 process.terminate()
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+@contextmanager
+def _deaf_to_the_keyboard() -> Iterator[None]:
+    """What is started here never hears Ctrl-C, from its first moment on: only the parent does, which then ends the others.
+
+    Nor do its threads end everything where a pipe breaks, as the one to a worker that was killed does.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGPIPE})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager
@@ -100,6 +119,8 @@ def _prepare(parent: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_DIES_WITH_PARENT, signal.SIGKILL)
+    if os.getppid() != parent:  # it was killed while we were starting
+        os._exit(1)
     threading.Thread(target=_watch, args=(parent,), daemon=True).start()
 
 
@@ -108,6 +129,16 @@ def _watch(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(_LOOK_EVERY)
     os._exit(1)
+
+
+def _run_apart(job: Job) -> None:
+    """Run a fold in a worker. A bug goes back as its kind and place: an exception's words may hold text, or not travel."""
+    try:
+        run_fold(job)
+    except (EvidentiaError, MemoryError):
+        raise
+    except Exception as error:
+        raise WorkerError(place_of(error)) from error
 
 
 def run_fold(job: Job) -> None:

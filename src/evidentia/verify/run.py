@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from evidentia.errors import EvidentiaError, InputError
+from evidentia.errors import EvidentiaError, InputError, OutputError
 from evidentia.results.strict_json import dumps_by_line
 from evidentia.verify.agreement import check_dataset, check_gaps, check_settings, check_thresholds
 from evidentia.verify.attribution import attribution_sheets
@@ -84,14 +84,17 @@ class Verification:
 
     def save(self, folder: Path) -> None:
         """Write ``verification.json`` beside the result, whole or not at all."""
-        handle, name = tempfile.mkstemp(prefix=".verification.", dir=folder)
         try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(self.to_json())
-            Path(name).chmod(0o644)
-            Path(name).replace(folder / "verification.json")
-        finally:
-            Path(name).unlink(missing_ok=True)
+            handle, name = tempfile.mkstemp(prefix=".verification.", dir=folder)
+            try:
+                with os.fdopen(handle, "w", encoding="utf-8") as file:
+                    file.write(self.to_json())
+                Path(name).chmod(0o644)
+                Path(name).replace(folder / "verification.json")
+            finally:
+                Path(name).unlink(missing_ok=True)
+        except OSError as error:
+            raise OutputError(f"Writing verification.json failed: {error.strerror}.") from None
 
 
 class _Course:
