@@ -15,7 +15,7 @@ from evidentia.evaluation.files import may_write
 from evidentia.pipeline.config import Config
 from evidentia.pipeline.decide import Variant
 from evidentia.pipeline.outputs import tables_of, write_tables
-from evidentia.pipeline.plan import WORK, Plan
+from evidentia.pipeline.plan import WORK, Note, Plan, no_note
 from evidentia.pipeline.steps import ablation, baseline
 from evidentia.pipeline.store import Checkpoints
 from evidentia.report.ablation import write_ablation
@@ -38,6 +38,7 @@ def ablate(
     workers: int | None = None,
     judging: Judging | None = None,
     bar: Bar = no_bar,
+    note: Note = no_note,
 ) -> Ablation:
     """Run the stages once, then judge the pipeline up to each of them; repeat with other seeds for the spread."""
     if seeds < 1:
@@ -45,24 +46,23 @@ def ablate(
     judging, corpus = judging or Judging(), read_posts_of(config)
     config = replace(config, run=replace(config.run, final_model=False))
     plan = planned(config, corpus)
-    store = scored(config, plan, out, resume=resume, workers=workers, bar=bar)
-    judged = _judge_all(plan, store, corpus, out, judging=judging, bar=bar)
-    spread = _over_seeds(config, corpus, out, seeds, workers=workers, bar=bar)
-    with bar("comparing"):
-        rows = _rows(judged, out, judging, spread)
-    last = judged[-1].evaluation
-    made = Ablation(
-        rows,
-        tuple(_gamma_points(last)),
-        tuple(_grid_points(out / judged[-1].folder / "thresholds.json")),
-        tuple(config.protocol.seed + extra for extra in range(seeds)),
-        store.seconds(),
-        all(one.passed for one in judged),
-    )
-    write_ablation(made, out)
-    write_manifest(out, config, corpus, plan, seconds=store.seconds())
-    for folder in (out / WORK, out / "seeds"):
-        shutil.rmtree(folder, ignore_errors=True)
+    with scored(config, plan, out, resume=resume, workers=workers, bar=bar, note=note) as store:
+        judged = _judge_all(plan, store, corpus, out, judging=judging, bar=bar)
+        spread = _over_seeds(config, corpus, out, seeds, workers=workers, bar=bar)
+        with bar("comparing"):
+            rows = _rows(judged, out, judging, spread)
+        made = Ablation(
+            rows,
+            tuple(_gamma_points(judged[-1].evaluation)),
+            tuple(_grid_points(out / judged[-1].folder / "thresholds.json")),
+            tuple(config.protocol.seed + extra for extra in range(seeds)),
+            store.seconds(),
+            all(one.passed for one in judged),
+        )
+        write_ablation(made, out)
+        write_manifest(out, config, corpus, plan, seconds=store.seconds())
+        for folder in (out / WORK, out / "seeds"):
+            shutil.rmtree(folder, ignore_errors=True)
     return made
 
 
@@ -106,14 +106,14 @@ def _over_seeds(
         other = replace(config, protocol=replace(config.protocol, seed=config.protocol.seed + extra))
         plan = planned(other, corpus)
         place = out / "seeds" / str(other.protocol.seed)
-        store = scored(other, plan, place, resume=True, workers=workers, bar=bar)
-        for number, variant in enumerate(_variants(plan)):
-            tables = place / _folder_of(number, variant)
-            write_tables(tables_of(plan, store, variant), tables)
-            quick = Judging(resamples=0, verify=False, report=False)
-            evaluation = judge(tables, tables / "result", corpus, quick, bar=bar).evaluation
-            for name, estimate in _figures(evaluation, variant).items():
-                found.setdefault(variant.name, {}).setdefault(name, []).append(estimate.value)
+        with scored(other, plan, place, resume=True, workers=workers, bar=bar) as store:
+            for number, variant in enumerate(_variants(plan)):
+                tables = place / _folder_of(number, variant)
+                write_tables(tables_of(plan, store, variant), tables)
+                quick = Judging(resamples=0, verify=False, report=False)
+                evaluation = judge(tables, tables / "result", corpus, quick, bar=bar).evaluation
+                for name, estimate in _figures(evaluation, variant).items():
+                    found.setdefault(variant.name, {}).setdefault(name, []).append(estimate.value)
     return found
 
 
