@@ -82,6 +82,11 @@ def clear(out: Path) -> None:
     shutil.rmtree(out)
 
 
+def occupied(out: Path) -> bool:
+    """Whether a folder holds something else than a run that was stopped."""
+    return out.exists() and not (out / WORK / STATE).is_file() and (not out.is_dir() or any(out.iterdir()))
+
+
 def _schema_of(manifest: Path) -> str | None:
     try:
         return str(loads(manifest.read_bytes())["schema"])

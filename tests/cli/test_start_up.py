@@ -26,6 +26,9 @@ COMMANDS = (
     "synth",
     "demo",
     "corpus",
+    "run",
+    "ablate",
+    "predict",
 )
 HEAVY = ("numpy", "scipy", "polars", "pandas", "pyarrow", "sklearn", "matplotlib", "torch", "jinja2")
 

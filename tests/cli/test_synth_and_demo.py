@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from evidentia.cli import demo
 from evidentia.corpus import read_corpus
 from evidentia.evaluation import command_of
 from evidentia.results import loads
@@ -118,19 +119,26 @@ def test_what_was_asked_for_is_what_is_evaluated(tmp_path: Path) -> None:
         assert ranked[name]["value"] == pytest.approx(summary["measures"][name]["value"], abs=1e-12)
 
 
-def test_the_demo_has_the_shape_of_the_contract_and_computes_everything(tmp_path: Path) -> None:
-    ran = evidentia("demo", "-o", tmp_path / "out")
+def test_the_demo_goes_from_invented_texts_to_a_verified_result(tmp_path: Path) -> None:
+    ran = evidentia("demo", "-o", tmp_path / "out", "--posts", 40, "--workers", 1)
     assert (ran.code, ran.err) == (0, "")
-    assert ran.out.startswith("14,770 queries from 1,477 posts, 1,379 with evidence; profile contract\n")
-    assert command_of(tmp_path / "out") == "evidentia demo -o OUT"
-    summary = loads((tmp_path / "out" / "summary.json").read_text())
+    assert "400 queries from 40 posts, 37 with evidence; profile contract\n" in ran.out
+    assert "verified by a second implementation: " in ran.out
+    assert "everything matches" in ran.out
+    assert command_of(tmp_path / "out" / "result") == "evidentia demo -o OUT"
+    there = {path.name for path in (tmp_path / "out").iterdir()}
+    tables = {"per_query.parquet", "candidates.parquet", "tune.parquet", "thresholds.json", "tuned.json"}
+    assert there == tables | {"models", "result", "manifest.json"}
+    summary = loads((tmp_path / "out" / "result" / "summary.json").read_text())
     assert summary["not_computed"] == []
-    others = {check["code"]: check["status"] for check in summary["checks"] if check["status"] != "passed"}
-    unknown = dict.fromkeys(
-        ("DUP001", "FEAT001", "INT001", "TUNE002"), "skipped"
-    )  # no texts, features, resamples, provenance
-    assert others == unknown | {"GOOD001": "warning"}  # the invented system is better than the card expects
-    assert summary["dataset"]["card"] == "redsm5"
+    assert not [check for check in summary["checks"] if check["status"] == "failed"]
+
+
+def test_the_demo_of_full_size_keeps_the_promise_of_the_card() -> None:
+    settings = demo._settings(1477, 7)
+    assert settings["corpus"] == {"path": "synthetic", "card": "redsm5"}
+    posts = synthetic_corpus()
+    assert (len(posts), len(posts.criteria), int(posts.has_evidence().sum())) == (1477, 10, 1379)
 
 
 def test_a_demo_is_not_written_over_another_result(tmp_path: Path) -> None:
@@ -143,10 +151,15 @@ def test_a_demo_is_not_written_over_another_result(tmp_path: Path) -> None:
 
 def test_a_demo_is_not_written_over_another_demo_without_force(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "manifest.json").write_text(
-        '{"schema": "evidentia.manifest/1", "command": "evidentia demo -o OUT"}'
-    )
+    (tmp_path / "out" / "manifest.json").write_text('{"schema": "evidentia.run/1"}')
     refused(
         evidentia("demo", "-o", tmp_path / "out"),
         "out exists. Choose another folder with -o, or replace it with --force.",
     )
+
+
+def test_force_leaves_alone_what_is_no_demo(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "mine.txt").write_text("precious")
+    refused(evidentia("demo", "-o", tmp_path / "out", "--force"), "not an earlier run")
+    assert contents(tmp_path) == {"out/mine.txt": b"precious"}

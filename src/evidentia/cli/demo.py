@@ -10,6 +10,7 @@ import typer
 
 from evidentia.cli.progress import progress_bar
 from evidentia.cli.run import Workers, show_judged
+from evidentia.errors import OutputError
 
 CONTRACT_POSTS = 1477
 
@@ -37,6 +38,8 @@ def demo(
 
     if force:
         running.clear(out)
+    elif running.occupied(out):
+        raise OutputError(f"{out.name} exists. Choose another folder with -o, or replace it with --force.")
     if not quiet:
         print(
             f"inventing {posts:,} posts, training six stages in five folds, judging and verifying: some minutes",
