@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 def evaluate(
     run: Annotated[Path | None, typer.Argument(help="The run: CSV, Parquet or JSONL, also gzipped.")] = None,
     candidates: options.CandidatesFile = None,
+    tune: options.TuneFile = None,
     mapping: options.Mapped = None,
     profile: options.ProfileName = "contract",
     dual: Annotated[
@@ -71,6 +72,7 @@ def evaluate(
     source = read_source(
         run,
         candidates=candidates,
+        tune=tune,
         mapping=mapping,
         delimiter=delimiter,
         card=card,

@@ -19,6 +19,9 @@ Mapped = Annotated[
 CandidatesFile = Annotated[
     Path | None, typer.Option("--candidates", metavar="FILE", help="Table of scored candidates of every query.")
 ]
+TuneFile = Annotated[
+    Path | None, typer.Option("--tune", metavar="FILE", help="The TUNE rows, where they are in a file of their own.")
+]
 Delimiter = Annotated[str, typer.Option("--delimiter", help="What separates the cells of a CSV file.")]
 Card = Annotated[
     str | None, typer.Option("--card", metavar="CARD", help="Dataset card: a TOML file, or the name redsm5.")

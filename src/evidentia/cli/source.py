@@ -18,6 +18,7 @@ def read_source(
     run: Path | None,
     *,
     candidates: Path | None = None,
+    tune: Path | None = None,
     mapping: list[str] | None = None,
     delimiter: str = ",",
     card: str | None = None,
@@ -35,13 +36,14 @@ def read_source(
         raise InputError(
             "--ties applies to TREC files only; a table's rankings are read in the order they are written."
         )
-    if run is None and (by or mapping or candidates or card):
-        raise InputError("--map, --by, --candidates and --card do not apply to TREC files.")
+    if run is None and (by or mapping or candidates or tune or card):
+        raise InputError("--map, --by, --candidates, --tune and --card do not apply to TREC files.")
     known = None if card is None else load_card(card)
     if run is not None:
         return read_run(
             run,
             candidates=candidates,
+            tune=tune,
             mapping=mapping_of(mapping),
             delimiter=delimiter,
             card=known,

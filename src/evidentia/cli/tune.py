@@ -37,6 +37,7 @@ def tune(
     delta: Annotated[float, typer.Option("--delta", help="Risk of each certificate.")] = 0.05,
     calibrate: Annotated[str, typer.Option("--calibrate", help=f"{', '.join(CALIBRATORS)}.")] = "none",
     seed: Annotated[int, typer.Option("--seed", help="Seed of the inner folds of posts.")] = 7,
+    rows: options.TuneFile = None,
     mapping: options.Mapped = None,
     delimiter: options.Delimiter = ",",
     force: Annotated[bool, typer.Option("--force", help="Replace FILE if it holds earlier thresholds.")] = False,
@@ -51,7 +52,7 @@ def tune(
 
     choices = _choices(rule, three_state, options.listed(targets), certify, delta, calibrate, seed)
     protocol.may_write_tuning(out, force=force)
-    tuning = protocol.tune(read_source(run, mapping=mapping, delimiter=delimiter), choices)
+    tuning = protocol.tune(read_source(run, tune=rows, mapping=mapping, delimiter=delimiter), choices)
     protocol.write_tuning(out, tuning, force=force)
     if not quiet:
         print_tuning(tuning, out, defaults=protocol.unnamed_targets(options.listed(targets)))
