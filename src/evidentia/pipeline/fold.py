@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,8 +40,16 @@ class Division(Frozen):
     part: Ints
 
     @classmethod
-    def of(cls, split: InnerSplit, posts: Posts, *, parts: int, seed: Sequence[int]) -> Division:
-        """Find the posts of a split, and deal TRAIN into parts."""
+    def of(
+        cls,
+        split: InnerSplit,
+        posts: Posts,
+        *,
+        parts: int,
+        seed: Sequence[int],
+        groups: Mapping[str, int] | None = None,
+    ) -> Division:
+        """Find the posts of a split, and deal TRAIN into parts; posts of one group stay together."""
         if parts < 2 or len(split.train) < 2:
             raise InputError(
                 f"{counted(len(split.train), 'TRAIN post')} cannot be dealt into {parts} parts for cross-fitting. "
@@ -51,7 +59,9 @@ class Division(Frozen):
         train, tune, judged = (
             np.array([at[post] for post in named], np.int64) for named in (split.train, split.tune, split.eval)
         )
-        part = np.random.default_rng(list(seed)).permutation(len(train)) % parts
+        own = np.arange(len(train)) if groups is None else np.array([groups[post] for post in split.train])
+        _, group = np.unique(own, return_inverse=True)
+        part = (np.random.default_rng(list(seed)).permutation(int(group.max()) + 1) % parts)[group]
         return cls(split.fold, train, tune, judged, part)
 
     @property

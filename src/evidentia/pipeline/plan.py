@@ -23,7 +23,7 @@ from evidentia.pipeline.store import PARTIAL, Checkpoints, write_file
 from evidentia.pipeline.system import System
 from evidentia.pipeline.work import Job, Progress, run_jobs
 from evidentia.protocol import outer_folds
-from evidentia.protocol.folds import Folds, InnerSplit
+from evidentia.protocol.folds import TRAIN_SHARE, Folds, InnerSplit
 from evidentia.protocol.near_duplicates import text_groups
 from evidentia.results import dumps, loads
 
@@ -60,21 +60,22 @@ class Plan:
 
     def divisions(self) -> list[Division]:
         """The posts of every fold, and of the model for use."""
-        made = [
-            Division.of(split, self.posts, parts=self.system.cross_fit, seed=[self.system.seed, code, 1])
-            for code, split in enumerate(self.folds.splits())
-        ]
+        made = [self._division(split, code) for code, split in enumerate(self.folds.splits())]
         return [*made, self._final()] if self.final else made
 
     def _final(self) -> Division:
         """All posts: seven tenths to learn from, the rest to tune on, nothing to judge."""
         code = len(self.folds.labels)
-        ids = np.array(self.folds.post_ids)[
-            np.random.default_rng([self.system.seed, code]).permutation(len(self.posts))
-        ]
-        cut = 7 * len(ids) // 10
+        order = np.random.default_rng([self.system.seed, code]).permutation(len(self.posts))
+        ids = [self.folds.post_ids[at] for at in order.tolist()]
+        cut = TRAIN_SHARE[0] * len(ids) // TRAIN_SHARE[1]
         split = InnerSplit(FINAL, tuple(sorted(ids[:cut])), tuple(sorted(ids[cut:])), ())
-        return Division.of(split, self.posts, parts=self.system.cross_fit, seed=[self.system.seed, code, 1])
+        return self._division(split, code)
+
+    def _division(self, split: InnerSplit, code: int) -> Division:
+        groups = dict(zip(self.folds.post_ids, self.folds.group.tolist(), strict=True))
+        seed = [self.system.seed, code, 1]
+        return Division.of(split, self.posts, parts=self.system.cross_fit, seed=seed, groups=groups)
 
 
 def identity(plan: Plan, config: Mapping[str, Any]) -> str:
