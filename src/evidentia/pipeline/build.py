@@ -70,11 +70,11 @@ def _reranker(config: Config) -> Stage:
     given = config.reranker
     if given.kind == "ltr":
         return LearnToRank(given.model, given.trees)
-    from evidentia.pipeline.stages import pairs
+    from evidentia.pipeline.stages.pairs import FineTuned, PairReranker
 
     if given.kind == "fine-tuned":
-        return pairs.FineTuned(given.epochs, given.max_pairs, given.learning_rate, given.batch_size)
-    return pairs.PairReranker(config.located(given.kind), _settings(config, given.kind), _cache(config))
+        return FineTuned(given.epochs, given.max_pairs, given.learning_rate, given.batch_size)
+    return PairReranker(config.located(given.kind), _settings(config, given.kind), _cache(config))
 
 
 def _graph(config: Config, source: str) -> Stage:
