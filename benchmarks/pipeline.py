@@ -1,0 +1,134 @@
+"""Throughput of the pipeline: training and answering at 1 to 10 times a corpus, peak memory, and embedding with and without cache.
+
+    python benchmarks/pipeline.py [--posts 300] [--times 1,2,5,10] [--embed]
+
+Every size runs in a process of its own, so that the peak of memory is its own. One thread; texts are invented.
+``--embed`` needs the neural extra.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+
+
+def main() -> None:
+    arguments = parsed()
+    if arguments.one is not None:
+        print(json.dumps(embedding(arguments.one) if arguments.embed else one_size(arguments.one)))
+        return
+    if arguments.embed:
+        show_embedding(apart(arguments.posts, "--embed"))
+    sizes = [arguments.posts * factor for factor in map(int, arguments.times.split(","))]
+    show([apart(size) for size in sizes])
+
+
+def parsed() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--posts", type=int, default=300, help="posts of the smallest corpus")
+    parser.add_argument("--times", default="1,2,5,10", help="how many times as large the corpora are")
+    parser.add_argument("--embed", action="store_true", help="also embed the smallest corpus with MiniLM, twice")
+    parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def apart(posts: int, *more: str) -> dict[str, Any]:
+    """Measure in a process of its own."""
+    words = [sys.executable, __file__, "--one", str(posts), *more]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, env=os.environ | ONE_THREAD)
+    content: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return content
+
+
+def one_size(size: int) -> dict[str, Any]:
+    """Train one fold of the default pipeline, then ask it about all posts as if they were new."""
+    from evidentia.pipeline.build import system_of
+    from evidentia.pipeline.config import parse_config
+    from evidentia.pipeline.fold import run_step
+    from evidentia.pipeline.plan import Plan
+    from evidentia.pipeline.stage import View
+    from evidentia.pipeline.system import GATE
+    from evidentia.pipeline.work import after
+    from evidentia.synth import synthetic_corpus
+
+    posts = synthetic_corpus(posts=size)
+    system = system_of(parse_config({"corpus": {"path": "synthetic"}}, base=Path()))
+    division = Plan.of(system, posts, folds=5, final=False).divisions()[0]
+    assert posts.gold is not None
+    training, answering, view, new = {}, {}, View.of(posts), View.of(posts)
+    for number, step in enumerate(system):
+        began = time.process_time()
+        made = run_step(step, view, division, posts.gold, seed=7 + 1000 * number)
+        trained = time.process_time()
+        said = step.stage.score(made.space, made.model, step.stage.inputs(made.space, new))
+        training[step.name], answering[step.name] = trained - began, time.process_time() - trained
+        if step.name != GATE:
+            view, new = after(view, step.name, made.scores, step.keep), after(new, step.name, said, step.keep)
+    later = sum(seconds for name, seconds in answering.items() if name != "retriever")
+    return {
+        "posts": size,
+        "sentences": len(posts.texts),
+        "queries": size * len(posts.criteria),
+        "training": training,
+        "answering": answering,
+        "queries_per_second": size * len(posts.criteria) / later,
+        "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+
+
+def embedding(size: int) -> dict[str, Any]:
+    """Embed the sentences of a corpus twice, the second time from the cache."""
+    from evidentia.pipeline.encoders.make import make_encoder
+    from evidentia.synth import synthetic_corpus
+
+    texts = list(dict.fromkeys(synthetic_corpus(posts=size).texts))
+    seconds = []
+    with tempfile.TemporaryDirectory() as folder:
+        make_encoder("minilm", cache=False).encode(texts[:8], kind="passage")  # loading is not embedding
+        for _ in range(2):
+            encoder = make_encoder("minilm", cache=Path(folder))
+            began = time.perf_counter()
+            encoder.encode(texts, kind="passage")
+            seconds.append(time.perf_counter() - began)
+    return {"texts": len(texts), "without_cache": len(texts) / seconds[0], "with_cache": len(texts) / seconds[1]}
+
+
+def show_embedding(found: dict[str, Any]) -> None:
+    slow, fast = found["without_cache"], found["with_cache"]
+    print(
+        f"MiniLM, {found['texts']:,} sentences: {slow:,.0f}/s embedded, {fast:,.0f}/s from the cache ({fast / slow:,.0f} times)"
+    )
+
+
+def show(sizes: list[dict[str, Any]]) -> None:
+    steps = list(sizes[0]["training"])
+    head = f"{'posts':>7} {'queries':>8} {'sentences':>9} {'train s':>8} {'answer s':>8} {'queries/s 2-6':>13} {'peak MiB':>8}"
+    print(head)
+    for one in sizes:
+        train, answer = sum(one["training"].values()), sum(one["answering"].values())
+        print(
+            f"{one['posts']:>7,} {one['queries']:>8,} {one['sentences']:>9,} {train:>8.1f} {answer:>8.1f} "
+            f"{one['queries_per_second']:>13,.0f} {one['peak_mib']:>8,.0f}"
+        )
+    first, last = sizes[0], sizes[-1]
+    grown = last["queries"] / first["queries"]
+    for what in ("training", "answering"):
+        ratio = sum(last[what].values()) / sum(first[what].values())
+        print(f"{what}: {grown:.0f} times the queries take {ratio:.1f} times the CPU time")
+    print(f"memory: {last['peak_mib'] / first['peak_mib']:.1f} times")
+    for name in steps:
+        print(f"  {name:<12} training {last['training'][name]:>7.1f} s, answering {last['answering'][name]:>6.1f} s")
+
+
+if __name__ == "__main__":
+    main()
