@@ -14,11 +14,12 @@ from typing import Any
 
 from evidentia import workflow
 from evidentia.corpus import Posts, read_corpus
-from evidentia.errors import InputError
+from evidentia.errors import InputError, OutputError
 from evidentia.pipeline.build import encoders_of, system_of
 from evidentia.pipeline.config import Config
+from evidentia.pipeline.lock import take
 from evidentia.pipeline.outputs import tables_of, write_models, write_tables
-from evidentia.pipeline.plan import WORK, Note, Plan, compute, identity, no_note, start
+from evidentia.pipeline.plan import LOCK, STATE, WORK, Note, Plan, compute, identity, no_note, start
 from evidentia.pipeline.steps import full
 from evidentia.pipeline.store import Checkpoints, write_file
 from evidentia.report import refresh_report
@@ -71,6 +72,24 @@ class Judging:
     verify: bool = True
     report: bool | None = None
     command: str | None = None
+
+
+def clear(out: Path) -> None:
+    """Remove an earlier run, begun or finished; anything else is left alone, with an error."""
+    if not out.exists() or (out.is_dir() and not any(out.iterdir())):
+        return
+    if not (out / WORK / STATE).is_file() and _schema_of(out / MANIFEST) != SCHEMA:
+        raise OutputError(f"{out.name} is not an earlier run: --force leaves it alone. Choose another folder with -o.")
+    if (out / WORK).is_dir():
+        take(out / WORK / LOCK).release()  # an OutputError where somebody is at it
+    shutil.rmtree(out)
+
+
+def _schema_of(manifest: Path) -> str | None:
+    try:
+        return str(loads(manifest.read_bytes())["schema"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def read_posts_of(config: Config) -> Corpus:

@@ -11,6 +11,7 @@ import typer
 
 import evidentia
 from evidentia.cli import (
+    ablate,
     compare,
     corpus,
     demo,
@@ -48,6 +49,7 @@ COMMANDS = (
         compare.compare,
         validate.validate,
         run.run,
+        ablate.ablate,
         predict.predict,
         measures.measures,
         explain.explain,

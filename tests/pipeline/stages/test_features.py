@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 
 from evidentia.pipeline.stage import View
@@ -24,10 +25,10 @@ def test_the_features_of_the_second_of_three_sentences() -> None:
         "words below best": 3.0,
         "words mean": 4.0,
         "words elsewhere": 3.0,
-        "place": 0.5,
-        "sentences": 3.0,
-        "characters": 9.0,
-        "questions": 2.0,
+        "place in post": 0.5,
+        "sentences in post": 3.0,
+        "characters in sentence": 9.0,
+        "questions in sentence": 2.0,
         "criterion": 0.0,
     }
     assert values[1, :, -1].tolist() == [0.0, 1.0]  # the criterion comes last
@@ -37,13 +38,35 @@ def test_the_features_of_the_second_of_three_sentences() -> None:
 def test_a_post_of_one_sentence_is_its_own_surroundings() -> None:
     names, values = candidate_features(View.of(posts_of(["alone"])).heard("words", np.array([[2.0, 5.0]])))
     known = dict(zip(names, values[0, 0].tolist(), strict=True))
-    assert (known["words before"], known["words after"], known["words mean"], known["place"]) == (2.0, 2.0, 2.0, 0.0)
+    assert (known["words before"], known["words after"], known["words mean"], known["place in post"]) == (
+        2.0,
+        2.0,
+        2.0,
+        0.0,
+    )
 
 
 def test_before_any_stage_there_is_only_the_text() -> None:
     names, values = candidate_features(View.of(posts_of(["a", "b"])))
-    assert names == ("place", "sentences", "characters", "questions", "criterion")
+    assert names == (
+        "place in post",
+        "sentences in post",
+        "characters in sentence",
+        "questions in sentence",
+        "criterion",
+    )
     assert values.shape == (2, 2, 5)
+
+
+@pytest.mark.parametrize("name", ["characters", "characters in sentence", "criterion"])
+def test_a_stage_may_be_called_like_a_feature(name: str) -> None:
+    """The scores of a stage called "characters" were once overwritten by how many characters a sentence has."""
+    score = np.array([[0.25, 0.5], [0.75, 1.0]])
+    _, values = candidate_features(View.of(posts_of(["a", "bcd"])).heard(name, score))
+    assert values.shape == (2, 2, 11)
+    assert values[:, :, 0].tolist() == score.tolist()
+    assert values[:, :, 8].tolist() == [[1, 1], [3, 3]]
+    assert values[:, :, 10].tolist() == [[0, 1], [0, 1]]
 
 
 @settings(deadline=None)

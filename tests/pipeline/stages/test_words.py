@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evidentia.pipeline.stage import Parts
-from evidentia.pipeline.stages.words import learn_vocabulary, matrix
+from evidentia.pipeline.stages.words import learn_matrix, learn_vocabulary, matrix
 
 TEXTS = ("I sleep badly", "I sleep badly again", "rain!", "rain?", "why?")
 
@@ -86,6 +86,15 @@ def test_against_loops(train: list[str], texts: list[str]) -> None:
     table = [[row.get(term, 0.0) for term in space.document["vocabulary"]] for row in expected]
     np.testing.assert_allclose(found, np.array(table).reshape(found.shape), atol=1e-12)
     assert {term for row in expected for term in row} <= set(space.document["vocabulary"])
+
+
+@settings(max_examples=40, deadline=None)
+@given(train=lists, kind=st.sampled_from(["words", "characters"]))
+def test_the_matrix_of_the_texts_that_taught_it_has_the_same_bytes(train: list[str], kind: str) -> None:
+    space, found = learn_matrix(train, kind)  # type: ignore[arg-type]
+    again = matrix(space, train)
+    assert found.toarray().tobytes() == again.toarray().tobytes()
+    assert found.shape == (len(train), len(space.document["vocabulary"]))
 
 
 @settings(deadline=None)

@@ -31,13 +31,18 @@ def fit_trees(
     smallest: int = 50,
     seed: int,
 ) -> Parts:
-    """Trees for a yes-or-no question. Labels of one class give a constant."""
+    """Trees for a yes-or-no question. Labels of one class give a constant.
+
+    One thread fits them: a tree of this size is many short pieces of work, and threads that wait for each other between
+    them cost ten times the work itself as soon as somebody else uses the machine. Folds are what runs side by side.
+    """
     from sklearn.ensemble import HistGradientBoostingClassifier
+    from threadpoolctl import threadpool_limits
 
     assert 2 <= leaves <= MOST_LEAVES
     if labels.all() or not labels.any():
         return Parts({"baseline": 6.0 if labels.any() else -6.0}, _stacked([]))
-    model = HistGradientBoostingClassifier(
+    trainer = HistGradientBoostingClassifier(
         max_iter=trees,
         learning_rate=rate,
         max_leaf_nodes=leaves,
@@ -46,12 +51,15 @@ def fit_trees(
         l2_regularization=1.0,
         early_stopping=False,
         random_state=seed,
-    ).fit(features, labels)
+    )
+    asked = features[: min(len(features), 500)]
+    with threadpool_limits(limits=1, user_api="openmp"):
+        model = trainer.fit(features, labels)
+        expected = model.decision_function(asked)
     found = [_questions(one[0].nodes) for one in model._predictors]
     parts = Parts({"baseline": float(model._baseline_prediction.item())}, _stacked(found))
     # the layout of the nodes is not part of scikit-learn's promise, so what we took is compared with what it says itself
-    asked = features[: min(len(features), 500)]
-    if not np.allclose(ask_trees(parts, asked), model.decision_function(asked), atol=1e-9):
+    if not np.allclose(ask_trees(parts, asked), expected, atol=1e-9):
         raise RuntimeError("this release of scikit-learn lays out its trees in another way")
     return parts
 

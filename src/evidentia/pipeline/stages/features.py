@@ -16,17 +16,16 @@ Columns = Mapping[str, Floats]
 
 def candidate_features(view: View) -> tuple[tuple[str, ...], NDArray[np.float32]]:
     """Names and values, sentences x criteria x features; nothing in them comes from labels of these posts."""
-    columns: dict[str, Floats] = {}
+    columns: list[tuple[str, Floats]] = []  # not by name: a stage may be called like a feature
     for name, score in view.scores.items():
-        columns.update(_about(name, score, view.posts.offsets))
-    columns.update(_about_sentences(view.posts))
+        columns.extend(_about(name, score, view.posts.offsets).items())
+    columns.extend(_about_sentences(view.posts).items())
     criteria = len(view.posts.criteria)
-    shape = (len(view.posts.texts), criteria)
-    columns["criterion"] = np.arange(criteria, dtype=np.float64)[None, :]
-    stacked = np.empty((*shape, len(columns)), np.float32)
-    for at, values in enumerate(columns.values()):
+    columns.append(("criterion", np.arange(criteria, dtype=np.float64)[None, :]))
+    stacked = np.empty((len(view.posts.texts), criteria, len(columns)), np.float32)
+    for at, (_, values) in enumerate(columns):
         stacked[:, :, at] = values
-    return tuple(columns), stacked
+    return tuple(name for name, _ in columns), stacked
 
 
 def _about(name: str, score: Floats, offsets: Ints) -> Columns:
@@ -81,8 +80,8 @@ def _about_sentences(posts: Posts) -> Columns:
     place = np.arange(len(posts.texts)) - posts.offsets[:-1][posts.owner]
     characters = np.array([len(text) for text in posts.texts], np.float64)
     return {
-        "place": (place / np.maximum(size - 1, 1))[:, None],
-        "sentences": size[:, None].astype(np.float64),
-        "characters": characters[:, None],
-        "questions": np.array([text.count("?") for text in posts.texts], np.float64)[:, None],
+        "place in post": (place / np.maximum(size - 1, 1))[:, None],
+        "sentences in post": size[:, None].astype(np.float64),
+        "characters in sentence": characters[:, None],
+        "questions in sentence": np.array([text.count("?") for text in posts.texts], np.float64)[:, None],
     }

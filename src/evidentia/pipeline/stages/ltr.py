@@ -86,13 +86,15 @@ def one_per_criterion(features: NDArray[np.float32], criteria: int) -> Floats:
 def fit_logistic(features: Floats, labels: Bools, *, strength: float = 1.0) -> Parts:
     """A logistic regression over standardised features; labels of one class give a constant."""
     from sklearn.linear_model import LogisticRegression
+    from threadpoolctl import threadpool_limits
 
     mean, deviation = features.mean(0), features.std(0)
     # that of a column that never changes may be a rounding error, and dividing by it blows up any other value
     scale = np.where(deviation > _NO_CHANGE * np.abs(features).max(0), deviation, 1.0)
     weights, bias = np.zeros(features.shape[1]), 6.0 if labels.all() else -6.0
     if labels.any() and not labels.all():
-        fitted = LogisticRegression(C=strength, max_iter=500).fit((features - mean) / scale, labels)
+        with threadpool_limits(limits=1):  # the number of cores must not decide how sums are rounded
+            fitted = LogisticRegression(C=strength, max_iter=500).fit((features - mean) / scale, labels)
         weights, bias = fitted.coef_[0], float(fitted.intercept_[0])
     return Parts({"bias": bias}, {"mean": mean, "scale": scale, "weights": weights})
 

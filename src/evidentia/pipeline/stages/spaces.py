@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evidentia.pipeline.stage import Parts
-from evidentia.pipeline.stages.words import learn_vocabulary, matrix
+from evidentia.pipeline.stages.words import learn_matrix, matrix
 
 LSA = "lsa"
 DIMENSIONS = 64
@@ -20,8 +20,7 @@ def learn_lsa(texts: Sequence[str], *, dimensions: int = DIMENSIONS) -> Parts:
     """Latent semantic analysis of the words of some texts; labels have no part in it."""
     from scipy.sparse.linalg import svds
 
-    words = learn_vocabulary(texts, "words")
-    counts = matrix(words, texts)
+    words, counts = learn_matrix(texts, "words")
     size = min(dimensions, *(side - 1 for side in counts.shape))
     if size < 1:
         return Parts(words.document, {**words.arrays, "axes": np.zeros((counts.shape[1], 0), np.float32)})

@@ -12,12 +12,11 @@ from evidentia.pipeline.stage import Parts
 
 Kind = Literal["words", "characters"]
 _SETTINGS: dict[str, dict[str, Any]] = {
-    "words": {"ngram_range": (1, 2), "min_df": 2, "sublinear_tf": True, "token_pattern": r"(?u)\b\w+\b|[!?]"},
+    "words": {"ngram_range": (1, 2), "min_df": 2, "token_pattern": r"(?u)\b\w+\b|[!?]"},
     "characters": {
         "ngram_range": (3, 5),
         "analyzer": "char_wb",
         "min_df": 3,
-        "sublinear_tf": True,
         "max_features": 60_000,
     },
 }
@@ -25,21 +24,23 @@ _SETTINGS: dict[str, dict[str, Any]] = {
 
 def learn_vocabulary(texts: Sequence[str], kind: Kind) -> Parts:
     """The words (or runs of characters) worth counting in these texts, and how rare each is. Labels have no part in it."""
-    fitted = _vectorizer(kind, texts)
-    if fitted is None:
-        return Parts({"kind": kind, "vocabulary": []}, {"idf": np.zeros(0)})
-    vocabulary = sorted(fitted.vocabulary_, key=fitted.vocabulary_.__getitem__)
-    return Parts({"kind": kind, "vocabulary": vocabulary}, {"idf": np.asarray(fitted.idf_, np.float64)})
+    return learn_matrix(texts, kind)[0]
 
 
-def _vectorizer(kind: Kind, texts: Sequence[str]) -> Any:
-    """A fitted vectorizer; None where the texts share no word."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
+def learn_matrix(texts: Sequence[str], kind: Kind) -> tuple[Parts, sparse.csr_matrix]:
+    """The vocabulary of some texts, and their matrix from the same reading."""
+    from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 
+    counter = CountVectorizer(**_SETTINGS[kind], dtype=np.float64)
     try:
-        return TfidfVectorizer(**_SETTINGS[kind]).fit(texts)
+        counts = counter.fit_transform(texts)
     except ValueError:  # nothing is left of the vocabulary
-        return None
+        return Parts({"kind": kind, "vocabulary": []}, {"idf": np.zeros(0)}), sparse.csr_matrix((len(texts), 0))
+    counts.sort_indices()  # as ``matrix`` has them, so that both round alike
+    weights = TfidfTransformer(sublinear_tf=True).fit(counts)
+    vocabulary = sorted(counter.vocabulary_, key=counter.vocabulary_.__getitem__)
+    space = Parts({"kind": kind, "vocabulary": vocabulary}, {"idf": np.asarray(weights.idf_, np.float64)})
+    return space, sparse.csr_matrix(weights.transform(counts))
 
 
 def matrix(space: Parts, texts: Sequence[str]) -> sparse.csr_matrix:
@@ -50,6 +51,6 @@ def matrix(space: Parts, texts: Sequence[str]) -> sparse.csr_matrix:
     if not vocabulary:
         return sparse.csr_matrix((len(texts), 0))
     settings = {name: value for name, value in _SETTINGS[space.document["kind"]].items() if name != "max_features"}
-    vectorizer = TfidfVectorizer(**settings, vocabulary=vocabulary)
+    vectorizer = TfidfVectorizer(**settings, sublinear_tf=True, vocabulary=vocabulary)
     vectorizer.idf_ = space.arrays["idf"]
     return sparse.csr_matrix(vectorizer.transform(texts))

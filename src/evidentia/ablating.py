@@ -1,0 +1,190 @@
+"""An ablation: the pipeline one stage longer each time, each judged on the same folds, with paired deltas between them."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import stdev
+from typing import Any
+
+from evidentia import workflow
+from evidentia.errors import InputError
+from evidentia.evaluation.files import may_write
+from evidentia.pipeline.config import Config
+from evidentia.pipeline.decide import Variant
+from evidentia.pipeline.outputs import tables_of, write_tables
+from evidentia.pipeline.plan import WORK, Plan
+from evidentia.pipeline.steps import ablation, baseline
+from evidentia.pipeline.store import Checkpoints
+from evidentia.report.ablation import write_ablation
+from evidentia.results import Comparison, Estimate, Evaluation
+from evidentia.results.ablation import Ablation, Gain, Row
+from evidentia.running import Bar, Corpus, Judging, judge, no_bar, planned, read_posts_of, scored, write_manifest
+
+SHARED = ("nDCG@10", "AUROC", "AUPRC", "Recall@10", "MRR", "Brier")
+SELECTION = ("EvidenceRecall", "EvidencePrecision", "SelectedK(given=gate)")
+COLUMNS = (*SHARED, *SELECTION, "ScreeningSensitivity", "AlertPrecision", "AlertsPer1000")
+_OF_STATES = ("ScreeningSensitivity", "AlertPrecision", "AlertsPer1000")
+
+
+def ablate(
+    config: Config,
+    out: Path,
+    *,
+    seeds: int = 1,
+    resume: bool = False,
+    workers: int | None = None,
+    judging: Judging | None = None,
+    bar: Bar = no_bar,
+) -> Ablation:
+    """Run the stages once, then judge the pipeline up to each of them; repeat with other seeds for the spread."""
+    if seeds < 1:
+        raise InputError("An ablation needs one seed or more.")
+    judging, corpus = judging or Judging(), read_posts_of(config)
+    config = replace(config, run=replace(config.run, final_model=False))
+    plan = planned(config, corpus)
+    store = scored(config, plan, out, resume=resume, workers=workers, bar=bar)
+    judged = _judge_all(plan, store, corpus, out, judging=judging, bar=bar)
+    spread = _over_seeds(config, corpus, out, seeds, workers=workers, bar=bar)
+    with bar("comparing"):
+        rows = _rows(judged, out, judging, spread)
+    last = judged[-1].evaluation
+    made = Ablation(
+        rows,
+        tuple(_gamma_points(last)),
+        tuple(_grid_points(out / judged[-1].folder / "thresholds.json")),
+        tuple(config.protocol.seed + extra for extra in range(seeds)),
+        store.seconds(),
+        all(one.passed for one in judged),
+    )
+    write_ablation(made, out)
+    write_manifest(out, config, corpus, plan, seconds=store.seconds())
+    for folder in (out / WORK, out / "seeds"):
+        shutil.rmtree(folder, ignore_errors=True)
+    return made
+
+
+@dataclass(frozen=True, eq=False)
+class _Step:
+    variant: Variant
+    folder: str
+    evaluation: Evaluation
+    passed: bool
+
+
+def _variants(plan: Plan) -> list[Variant]:
+    first = baseline(plan.system)
+    return [*(() if first is None else (first,)), *ablation(plan.system)]
+
+
+def _folder_of(number: int, variant: Variant) -> str:
+    words = variant.name.removeprefix("+ ").partition(":")[0]
+    return f"steps/{number}-{words.replace(' ', '-')}"
+
+
+def _judge_all(plan: Plan, store: Checkpoints, corpus: Corpus, out: Path, *, judging: Judging, bar: Bar) -> list[_Step]:
+    """Evaluate every configuration; the last, the whole pipeline, is also verified and gets a page."""
+    variants, done = _variants(plan), []
+    for number, variant in enumerate(variants):
+        place = out / _folder_of(number, variant)
+        write_tables(tables_of(plan, store, variant), place)
+        is_last = number == len(variants) - 1
+        how = judging if is_last else replace(judging, verify=False, report=False)
+        found = judge(place, place / "result", corpus, how, bar=bar)
+        done.append(_Step(variant, _folder_of(number, variant), found.evaluation, found.passed))
+    return done
+
+
+def _over_seeds(
+    config: Config, corpus: Corpus, out: Path, seeds: int, *, workers: int | None, bar: Bar
+) -> dict[str, dict[str, list[float]]]:
+    """The point figures of every configuration under other seeds: other folds, other draws, the same posts."""
+    found: dict[str, dict[str, list[float]]] = {}
+    for extra in range(1, seeds):
+        other = replace(config, protocol=replace(config.protocol, seed=config.protocol.seed + extra))
+        plan = planned(other, corpus)
+        place = out / "seeds" / str(other.protocol.seed)
+        store = scored(other, plan, place, resume=True, workers=workers, bar=bar)
+        for number, variant in enumerate(_variants(plan)):
+            tables = place / _folder_of(number, variant)
+            write_tables(tables_of(plan, store, variant), tables)
+            quick = Judging(resamples=0, verify=False, report=False)
+            evaluation = judge(tables, tables / "result", corpus, quick, bar=bar).evaluation
+            for name, estimate in _figures(evaluation, variant).items():
+                found.setdefault(variant.name, {}).setdefault(name, []).append(estimate.value)
+    return found
+
+
+def _figures(evaluation: Evaluation, variant: Variant) -> dict[str, Estimate]:
+    """What a configuration has: without a selection no evidence recall, without states no alerts."""
+    wanted = [name for name in COLUMNS if name in evaluation]
+    if variant.selects == "nothing":
+        wanted = [name for name in wanted if name in SHARED]
+    if variant.choices.rule is not None:
+        wanted = [name for name in wanted if name not in _OF_STATES]
+    return {name: evaluation[name] for name in wanted}
+
+
+def _rows(
+    judged: list[_Step], out: Path, judging: Judging, spread: Mapping[str, Mapping[str, list[float]]]
+) -> tuple[Row, ...]:
+    gained = _deltas(judged, out, judging)
+    rows = []
+    for step in judged:
+        figures = _figures(step.evaluation, step.variant)
+        others = spread.get(step.variant.name, {})
+        seeds = {name: stdev([figures[name].value, *values]) for name, values in others.items() if name in figures}
+        rows.append(Row(step.variant.name, step.folder, figures, gained.get(step.variant.name, {}), seeds))
+    return tuple(rows)
+
+
+def _deltas(judged: list[_Step], out: Path, judging: Judging) -> dict[str, dict[str, Gain]]:
+    """Paired deltas between successive configurations: of what all have, then of what is selected."""
+    found: dict[str, dict[str, Gain]] = {}
+    if judging.resamples == 0:
+        return found
+    steps = [step for step in judged if step.variant.cuts]
+    selecting = [step for step in steps if step.variant.selects != "nothing"]
+    for name, some, measures in (("ranking", steps, SHARED), ("selection", selecting, SELECTION)):
+        made = _compared(some, out, f"comparison-{name}", measures, judging, successive=True)
+        for delta in made.deltas:
+            if delta.family == "measures" and delta.delta is not None:
+                found.setdefault(delta.system, {})[delta.name] = (delta.delta, delta.ci)
+    if judged[0] not in steps:  # the one-liner against the whole pipeline
+        _compared([judged[0], judged[-1]], out, "comparison-baseline", SHARED, judging, successive=False)
+    return found
+
+
+def _compared(
+    steps: list[_Step], out: Path, name: str, measures: tuple[str, ...], judging: Judging, *, successive: bool
+) -> Comparison:
+    may_write(out / name, force=True)
+    return workflow.compare(
+        *(out / step.folder / "result" for step in steps),
+        names=[step.variant.name for step in steps],
+        measures=measures,
+        resamples=judging.resamples,
+        successive=successive,
+        out=out / name,
+        force=True,
+        report=judging.report,
+    )
+
+
+def _gamma_points(evaluation: Evaluation) -> Iterator[dict[str, Any]]:
+    for curve in evaluation.curves:
+        if curve.name == "gamma_sweep":
+            for values in zip(*curve.columns.values(), strict=True):
+                yield dict(zip(curve.columns, values, strict=True))
+
+
+def _grid_points(thresholds: Path) -> Iterator[dict[str, Any]]:
+    """What other pairs of thresholds reach on TUNE, fold by fold."""
+    from evidentia.protocol import read_tuning
+
+    for fold in read_tuning(thresholds)[0].folds:
+        if fold.three_state is not None:
+            for values in zip(*fold.three_state.grid.values(), strict=True):
+                yield {"fold": fold.fold, **dict(zip(fold.three_state.grid, values, strict=True))}

@@ -1,0 +1,43 @@
+"""`evidentia ablate`: what each stage of a pipeline adds."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evidentia.cli.progress import progress_bar
+from evidentia.cli.run import Resume, Workers
+
+
+def ablate(
+    config: Annotated[Path, typer.Argument(help="The configuration, a TOML file.")],
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="OUT", help="Folder for everything.")],
+    seeds: Annotated[int, typer.Option("--seeds", help="Repeat with other seeds and report the spread.")] = 1,
+    resume: Resume = False,
+    workers: Workers = None,
+    resamples: Annotated[
+        int, typer.Option("--resamples", help="Bootstrap resamples of posts; 0 turns intervals off.")
+    ] = 10_000,
+    no_verify: Annotated[bool, typer.Option("--no-verify", help="Do not recompute the last result.")] = False,
+    no_report: Annotated[bool, typer.Option("--no-report", help="Draw no pages and no figures.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+) -> None:
+    """Judge the pipeline one stage longer each time: figures, paired deltas, the sweep over gamma, the grid of thresholds.
+
+    Exit codes: 0 done, 1 a check or the verification failed, 2 bad input.
+    """
+    from evidentia.ablating import ablate as run_ablation
+    from evidentia.pipeline.config import read_config
+    from evidentia.report.ablation import print_ablation
+    from evidentia.running import Judging
+
+    judging = Judging(resamples, not no_verify, False if no_report else None, f"evidentia ablate {config.name} -o OUT")
+    bar = partial(progress_bar, quiet=quiet)
+    made = run_ablation(read_config(config), out, seeds=seeds, resume=resume, workers=workers, judging=judging, bar=bar)
+    if not quiet:
+        print_ablation(made, out)
+    if not made.passed:
+        raise typer.Exit(1)

@@ -1,0 +1,166 @@
+"""An ablation as files and on a terminal: a row per configuration, with what each stage gained over the one before."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from evidentia.results import Estimate, dumps
+from evidentia.results.ablation import Ablation, Gain, Row
+
+ALWAYS = ("nDCG@10", "AUROC", "AUPRC", "Recall@10")
+LATER = ("EvidenceRecall", "SelectedK(given=gate)", "AlertPrecision")
+LOWER_IS_BETTER = ("Brier",)
+WITHOUT_SIDE = ("SelectedK(given=gate)",)  # more sentences are neither better nor worse
+NONE = "n/a"
+
+
+def write_ablation(made: Ablation, out: Path) -> None:
+    """Write ablation.json, ablation.csv, ablation.md, gamma_sweep.csv and threshold_grid.csv."""
+    out.mkdir(parents=True, exist_ok=True)
+    contents = {
+        "ablation.json": dumps(made.to_dict()),
+        "ablation.csv": _csv(_flat(made.rows)),
+        "ablation.md": ablation_markdown(made),
+        "gamma_sweep.csv": _csv(made.gamma),
+        "threshold_grid.csv": _csv(made.grid),
+    }
+    for name, text in contents.items():
+        (out / name).write_text(text, encoding="utf-8")
+
+
+def _flat(rows: Iterable[Row]) -> list[dict[str, Any]]:
+    lines = []
+    for row in rows:
+        for name, figure in row.figures.items():
+            low, high = figure.ci or (None, None)
+            delta, limits = row.deltas.get(name, (None, None))
+            from_, to = limits or (None, None)
+            lines.append(
+                {
+                    **{
+                        "configuration": row.name,
+                        "measure": name,
+                        "value": figure.value,
+                        "ci_low": low,
+                        "ci_high": high,
+                    },
+                    **{"fold_mean": figure.fold_mean, "fold_std": figure.fold_std, "seed_std": row.spread.get(name)},
+                    **{"delta": delta, "delta_low": from_, "delta_high": to, "n": figure.n},
+                }
+            )
+    return lines
+
+
+def _csv(lines: Sequence[Mapping[str, Any]]) -> str:
+    buffer = io.StringIO()
+    if lines:
+        writer = csv.DictWriter(buffer, list(lines[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(lines)
+    return buffer.getvalue()
+
+
+def ablation_markdown(made: Ablation) -> str:
+    """The tables that go into a document: figures, gains, and the sweep over gamma."""
+    columns = (*ALWAYS, *LATER)
+    lines = [
+        "Pooled out-of-fold values with 95 % cluster-bootstrap intervals; below each, mean ± std over the folds.",
+        "",
+        _line(["configuration", *columns]),
+        _line(["---"] * (len(columns) + 1)),
+    ]
+    lines += [_line([row.name, *(_figure(row, name) for name in columns)]) for row in made.rows]
+    lines += ["", "What each stage gained over the configuration before it (paired, same resamples):", ""]
+    lines += [_line(["configuration", *columns]), _line(["---"] * (len(columns) + 1))]
+    lines += [_line([row.name, *(_gain(row, name) for name in columns)]) for row in made.rows if row.deltas]
+    if made.gamma:
+        lines += ["", "Dynamic K of the whole pipeline at other gammas (gamma itself is chosen on TUNE):", ""]
+        lines += [_line(list(made.gamma[0])), _line(["---"] * len(made.gamma[0]))]
+        lines += [_line([_plain(value) for value in point.values()]) for point in made.gamma]
+    if len(made.seeds) > 1:
+        lines += ["", f"Seeds {', '.join(map(str, made.seeds))}: the spread over them stands behind ±s."]
+    return "\n".join([*lines, ""])
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
+
+
+def _figure(row: Row, name: str) -> str:
+    found = row.figures.get(name)
+    if found is None:
+        return NONE
+    seeds = f" ±s {row.spread[name]:.4f}" if name in row.spread else ""
+    return f"{_value(found)}{_folds(found)}{seeds}"
+
+
+def _value(estimate: Estimate) -> str:
+    if estimate.ci is None:
+        return f"{estimate.value:.4f}"
+    return f"{estimate.value:.4f} [{estimate.ci[0]:.4f}, {estimate.ci[1]:.4f}]"
+
+
+def _folds(estimate: Estimate) -> str:
+    if estimate.fold_mean is None or estimate.fold_std is None:
+        return ""
+    return f"<br>{estimate.fold_mean:.4f} ± {estimate.fold_std:.4f}"
+
+
+def _gain(row: Row, name: str) -> str:
+    gain = row.deltas.get(name)
+    if gain is None:
+        return NONE
+    delta, limits = gain
+    if limits is None:
+        return f"{delta:+.4f}"
+    return f"{delta:+.4f} [{limits[0]:+.4f}, {limits[1]:+.4f}]{_mark(name, gain)}"
+
+
+def _mark(name: str, gain: Gain) -> str:
+    """Whether the stage earned its place in this figure: nothing where it did."""
+    limits = gain[1]
+    if limits is None or name in WITHOUT_SIDE:
+        return ""
+    low, high = (-limits[1], -limits[0]) if name in LOWER_IS_BETTER else limits
+    return " worse" if high < 0 else " no gain shown" if low <= 0 else ""
+
+
+def _plain(value: Any) -> str:
+    return NONE if value is None else f"{value:.4f}".rstrip("0").rstrip(".")
+
+
+def print_ablation(made: Ablation, out: Path) -> None:
+    """Print the figures of every configuration and what it gained."""
+    from rich.console import Console
+    from rich.table import Table
+
+    columns = (*ALWAYS, *LATER)
+    table = Table(box=None, pad_edge=False)
+    table.add_column("configuration")
+    for name in columns:
+        table.add_column(name, justify="right")
+    for row in made.rows:
+        table.add_row(row.name, *(_short(row.figures.get(name)) for name in columns))
+        if row.deltas:
+            table.add_row("  gained", *(_short_gain(row, name) for name in columns), style="dim")
+    console = Console(width=max(Console().width, 120) if not Console().is_terminal else None)
+    console.print(table)
+    console.print("Gains are paired, with 95 % intervals in ablation.csv; * where the interval excludes zero.")
+    console.print(f"written to {out.name}: ablation.json, ablation.csv, ablation.md, steps/, comparison-*/")
+    console.print("Research software, not a medical device.")
+
+
+def _short(estimate: Estimate | None) -> str:
+    return NONE if estimate is None else f"{estimate.value:.4f}"
+
+
+def _short_gain(row: Row, name: str) -> str:
+    gain = row.deltas.get(name)
+    if gain is None:
+        return ""
+    sure = gain[1] is not None and (gain[1][0] > 0 or gain[1][1] < 0)
+    return f"{gain[0]:+.4f}{'*' if sure else ' '}"

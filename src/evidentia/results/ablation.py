@@ -1,0 +1,61 @@
+"""The configurations of an ablation beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from evidentia.results.estimate import Estimate
+
+ABLATION_SCHEMA = "evidentia.ablation/1"
+Gain = tuple[float, tuple[float, float] | None]
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """One configuration: its figures, what each gained over the configuration before, and the spread over seeds."""
+
+    name: str
+    folder: str
+    figures: Mapping[str, Estimate]
+    deltas: Mapping[str, Gain]
+    spread: Mapping[str, float]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The form that is written."""
+        figures = {
+            name: {
+                "value": one.value,
+                "ci": None if one.ci is None else list(one.ci),
+                "fold_mean": one.fold_mean,
+                "fold_std": one.fold_std,
+                "n": one.n,
+                "seed_std": self.spread.get(name),
+            }
+            for name, one in self.figures.items()
+        }
+        deltas = {name: {"delta": delta, "ci": ci and list(ci)} for name, (delta, ci) in self.deltas.items()}
+        return {"configuration": self.name, "folder": self.folder, "figures": figures, "deltas": deltas}
+
+
+@dataclass(frozen=True, eq=False)
+class Ablation:
+    """All configurations, and what the two policies of the last one would do at other settings."""
+
+    rows: tuple[Row, ...]
+    gamma: tuple[Mapping[str, Any], ...]
+    grid: tuple[Mapping[str, Any], ...]
+    seeds: tuple[int, ...]
+    seconds: Mapping[str, float]
+    passed: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """The content of ``ablation.json``."""
+        return {
+            "schema": ABLATION_SCHEMA,
+            "seeds": list(self.seeds),
+            "configurations": [row.to_dict() for row in self.rows],
+            "gamma_sweep": [dict(point) for point in self.gamma],
+            "threshold_grid": [dict(point) for point in self.grid],
+        }
