@@ -17,8 +17,9 @@ from evidentia.corpus import Posts, read_corpus
 from evidentia.errors import InputError, OutputError
 from evidentia.pipeline.build import encoders_of, system_of
 from evidentia.pipeline.config import Config
+from evidentia.pipeline.lock import take
 from evidentia.pipeline.outputs import tables_of, write_models, write_tables
-from evidentia.pipeline.plan import STATE, WORK, Note, Plan, compute, identity, no_note, start
+from evidentia.pipeline.plan import LOCK, STATE, WORK, Note, Plan, compute, identity, no_note, start
 from evidentia.pipeline.steps import full
 from evidentia.pipeline.store import Checkpoints, write_file
 from evidentia.report import refresh_report
@@ -79,6 +80,8 @@ def clear(out: Path) -> None:
         return
     if not (out / WORK / STATE).is_file() and _schema_of(out / MANIFEST) != SCHEMA:
         raise OutputError(f"{out.name} is not an earlier run: --force leaves it alone. Choose another folder with -o.")
+    if (out / WORK).is_dir():
+        take(out / WORK / LOCK).release()  # an OutputError where somebody is at it
     shutil.rmtree(out)
 
 
