@@ -54,8 +54,9 @@ def eval_labels_are_unseen(pipeline: Pipeline, train: Sequence[Post], evaluation
     turned, handed_on = relabelled(evaluation, ~labels), relabelled(evaluation, np.roll(labels, 1, axis=0))
     asked = (evaluation, evaluation, turned, handed_on)
     before, again, *after = (_trained_on(pipeline, train, posts) for posts in asked)
-    if _moved(before, again):
-        return _failed(EVAL_LABELS, "two runs on the same labels differ: seed the pipeline, then ask again", 1)
+    if restless := _moved(before, again):
+        told = f"two runs on the same labels differ: seed the pipeline, then ask again (these move: {_some(restless)})"
+        return _failed(EVAL_LABELS, told, 1)
     moved = list(dict.fromkeys(name for one in after for name in _moved(before, one)))
     looked = before[0].values.size + before[1].size
     if moved:

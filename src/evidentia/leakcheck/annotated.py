@@ -62,9 +62,9 @@ def gold_under(post: Post, criteria: tuple[Criterion, ...]) -> Bools:
     Where a label says evidence and nothing was annotated, one sentence stands for it, chosen by a hash of the post and the
     criterion: it is the same every time, and neither the text nor any label has a say in it.
     """
-    annotated = content_of(post).gold
-    gold = annotated & np.array(post.labels, bool)
-    for column in np.flatnonzero(post.labels & ~annotated.any(axis=0)).tolist():
+    annotated, labels = content_of(post).gold, np.array(post.labels, bool)
+    gold: Bools = annotated & labels
+    for column in np.flatnonzero(labels & ~annotated.any(axis=0)).tolist():
         gold[_stand_in(post.post_id, criteria[column].criterion_id, len(gold)), column] = True
     return gold
 

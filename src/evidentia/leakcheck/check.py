@@ -19,10 +19,11 @@ from evidentia.leakcheck.adapter import ConfiguredPipeline
 from evidentia.leakcheck.annotated import annotated_posts
 from evidentia.pipeline.build import system_of
 from evidentia.pipeline.config import Config
+from evidentia.pipeline.system import System
 from evidentia.protocol import outer_folds
 from evidentia.protocol.near_duplicates import text_groups
 from evidentia.results import Evaluation, Finding, dumps
-from evidentia.running import Bar, embed, no_bar, read_posts_of
+from evidentia.running import Bar, Progress, embed, no_bar, read_posts_of
 
 SCHEMA = "evidentia.leakcheck/1"
 POSTS = 300
@@ -74,17 +75,25 @@ def leakcheck(config: Config, *, posts: int = POSTS, seed: int | None = None, ba
     some = chosen_posts(read_posts_of(config).posts, posts, seed=seed)
     system = system_of(config)
     embed(config, some, bar=bar)
-    groups = text_groups(texts_of(some)).tolist() if config.protocol.groups == "duplicates" else list(range(len(some)))
-    dealt = outer_folds(some.post_ids, seed=seed, folds=PARTS, groups=groups)
-    judged = {post for post, part in zip(dealt.post_ids, dealt.fold.tolist(), strict=True) if part == 0}
-    ours = annotated_posts(some, groups)
-    train, evaluation = ([post for post in ours if (post.post_id in judged) is asked] for asked in (False, True))
+    alike = config.protocol.groups == "duplicates"
     with bar("canaries") as progress:
-        pipeline = ConfiguredPipeline(system, some.criteria, _counting(progress))
-        rng = np.random.default_rng([seed, PARTS])
-        found = canaries(pipeline, train, evaluation, rng=rng, label_free=pipeline.label_free)
+        return put_through(system, some, seed=seed, group_copies=alike, progress=progress)
+
+
+def put_through(
+    system: System, posts: Posts, *, seed: int, group_copies: bool = True, progress: Progress | None = None
+) -> Leakcheck:
+    """Ask a system about a third of some posts that it may learn from the others about, under labels that change."""
+    groups = text_groups(texts_of(posts)).tolist() if group_copies else list(range(len(posts)))
+    dealt = outer_folds(posts.post_ids, seed=seed, folds=PARTS, groups=groups)
+    judged = {post for post, part in zip(dealt.post_ids, dealt.fold.tolist(), strict=True) if part == 0}
+    ours = annotated_posts(posts, groups)
+    train, evaluation = ([post for post in ours if (post.post_id in judged) is asked] for asked in (False, True))
+    pipeline = ConfiguredPipeline(system, posts.criteria, _counting(progress))
+    rng = np.random.default_rng([seed, PARTS])
+    found = canaries(pipeline, train, evaluation, rng=rng, label_free=pipeline.label_free)
     names = tuple(step.name for step in system)
-    return Leakcheck(len(some), len(evaluation), seed, names, (*found, names_finding(pipeline.reported)))
+    return Leakcheck(len(posts), len(evaluation), seed, names, (*found, names_finding(pipeline.reported)))
 
 
 def chosen_posts(posts: Posts, number: int, *, seed: int) -> Posts:
@@ -108,7 +117,7 @@ def names_finding(names: tuple[str, ...]) -> Finding:
     return CHECKS[FEATURE_NAMES](Subject(nothing, features=plain or None))
 
 
-def _counting(progress: Callable[[int, int], None] | None) -> Callable[[], None] | None:
+def _counting(progress: Progress | None) -> Callable[[], None] | None:
     if progress is None:
         return None
     done = 0
