@@ -16,10 +16,11 @@ from evidentia.results import Evaluation, Finding
 from evidentia.tables import Run
 from evidentia.tables.files import load
 
-CODES = ("FOLD001", "LEAK001", "DUP001", "FEAT001")
+FEATURE_NAMES = "FEAT001"
+CODES = ("FOLD001", "LEAK001", "DUP001", FEATURE_NAMES)
 
 
-@check("FEAT001", title="No feature is named after gold")
+@check(FEATURE_NAMES, title="No feature is named after gold")
 def feature_names(subject: Subject) -> Verdict:
     """None of the features that a model was given has a name that speaks of gold."""
     if subject.features is None:

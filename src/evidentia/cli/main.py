@@ -19,6 +19,7 @@ from evidentia.cli import (
     explain,
     gate,
     leakage,
+    leakcheck,
     measures,
     power,
     predict,
@@ -54,7 +55,8 @@ COMMANDS = (
         measures.measures,
         explain.explain,
     ),
-    *(verify.verify, gate.gate, report.report, leakage.leakage, tune.tune, power.power, synth.synth, demo.demo),
+    *(verify.verify, gate.gate, report.report, leakage.leakage, leakcheck.leakcheck),
+    *(tune.tune, power.power, synth.synth, demo.demo),
 )
 for command in COMMANDS:
     app.command()(command)

@@ -16,6 +16,7 @@ from evidentia.results import Finding
 from evidentia.tables.queries import Bools, Floats
 
 PERFECT = 0.99
+SHOWN = 12
 EVAL_LABELS = ("CANARY001", "Nothing on EVAL moves when EVAL labels change")
 LABEL_FREE = ("CANARY002", "Label-free features do not move when any label changes")
 CHANCE = ("CANARY003", "Trained and judged on permuted labels, the pipeline is at chance")
@@ -53,12 +54,13 @@ def eval_labels_are_unseen(pipeline: Pipeline, train: Sequence[Post], evaluation
     turned, handed_on = relabelled(evaluation, ~labels), relabelled(evaluation, np.roll(labels, 1, axis=0))
     asked = (evaluation, evaluation, turned, handed_on)
     before, again, *after = (_trained_on(pipeline, train, posts) for posts in asked)
-    if _moved(before, again):
-        return _failed(EVAL_LABELS, "two runs on the same labels differ: seed the pipeline, then ask again", 1)
+    if restless := _moved(before, again):
+        told = f"two runs on the same labels differ: seed the pipeline, then ask again (these move: {_some(restless)})"
+        return _failed(EVAL_LABELS, told, 1)
     moved = list(dict.fromkeys(name for one in after for name in _moved(before, one)))
     looked = before[0].values.size + before[1].size
     if moved:
-        return _failed(EVAL_LABELS, f"these move: {', '.join(moved)}", looked)
+        return _failed(EVAL_LABELS, f"these move: {_some(moved)}", looked)
     return Finding(*EVAL_LABELS, "passed", f"{looked:,} values of {len(evaluation):,} EVAL posts compared", looked)
 
 
@@ -101,7 +103,7 @@ def label_free_features_stay(
         return Finding(*LABEL_FREE, "not applicable", "no feature is said to be free of labels", 0)
     looked = len(wanted) * len(before.values)
     if moved := _changed(before, after, wanted):
-        return _failed(LABEL_FREE, f"these move: {', '.join(moved)}", looked)
+        return _failed(LABEL_FREE, f"these move: {_some(moved)}", looked)
     return Finding(*LABEL_FREE, "passed", f"{looked:,} values of {len(wanted)} features compared", looked)
 
 
@@ -141,7 +143,7 @@ def no_feature_gives_the_label_away(pipeline: Pipeline, train: Sequence[Post], e
         if max(found.value, 1 - found.value) >= PERFECT:
             told.append(f"{name} (AUROC {found.value:.3f}, {found.pairs:,} pairs)")
     if told:
-        return _failed(ALONE, f"almost perfect alone: {', '.join(told)}", looked)
+        return _failed(ALONE, f"almost perfect alone: {_some(told)}", looked)
     if not looked:
         return Finding(*ALONE, "not applicable", "the pipeline has no features", 0)
     return Finding(*ALONE, "passed", f"{looked} features looked at", looked)
@@ -154,6 +156,12 @@ def _with_gaps(features: Features) -> Iterator[tuple[str, Floats]]:
         yield name, np.where(gaps, 0.0, column)
         if gaps.any():
             yield f"{name} is missing", gaps.astype(float)
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first names, which of a pipeline in order are those nearest to the cause, and how many there are beside them."""
+    left = len(names) - SHOWN
+    return ", ".join(names[:SHOWN]) + (f" and {left} more" if left > 0 else "")
 
 
 def _failed(canary: tuple[str, str], message: str, looked: int) -> Finding:

@@ -11,11 +11,13 @@ from typing import Any
 
 import polars as pl
 
+from evidentia.corpus import Posts
 from evidentia.errors import InputError
 from evidentia.pipeline.decide import Decider, Scored, Variant, decider
 from evidentia.pipeline.fold import Division
 from evidentia.pipeline.plan import FINAL, Plan
 from evidentia.pipeline.store import Checkpoints, into_place, save_parts, write_file
+from evidentia.pipeline.system import System
 from evidentia.pipeline.tables import candidate_rows, query_rows, selected_column
 from evidentia.protocol import Tuning, to_document, tune
 from evidentia.protocol.tuning import tune_rows
@@ -36,10 +38,17 @@ class Tables:
 
 def tables_of(plan: Plan, store: Checkpoints, variant: Variant) -> Tables:
     """Tune, decide and lay out what the folds said, up to where a variant goes."""
-    gold = plan.posts.gold
-    assert gold is not None
     divisions = [division for division in plan.divisions() if division.fold != FINAL]
-    scored = [Scored.of(plan.posts, division, plan.system, store, variant) for division in divisions]
+    return decided(plan.posts, divisions, plan.system, store, variant)
+
+
+def decided(
+    posts: Posts, divisions: Sequence[Division], system: System, store: Checkpoints, variant: Variant
+) -> Tables:
+    """The same about folds that are named one by one."""
+    gold = posts.gold
+    assert gold is not None
+    scored = [Scored.of(posts, division, system, store, variant) for division in divisions]
     ranked_by = variant.ranked_by
     tuned_on, judged = (
         pl.concat(
@@ -49,12 +58,12 @@ def tables_of(plan: Plan, store: Checkpoints, variant: Variant) -> Tables:
     )
     tuning = tune(read_run(judged, tune=tuned_on), variant.choices)
     known = tuning.by_fold()
-    made = tuple(decider(one, gold, plan.system, variant, known[one.division.fold]) for one in scored)
+    made = tuple(decider(one, gold, system, variant, known[one.division.fold]) for one in scored)
     if variant.selects != "nothing":
         pairs = zip(scored, made, strict=True)
         chosen = [selected_column(one, one.division.eval, by, ranked_by=ranked_by) for one, by in pairs]
         judged = judged.with_columns(pl.concat(chosen))
-    names = [step.name for step in plan.system.steps]
+    names = [step.name for step in system.steps]
     candidates = pl.concat(
         [
             candidate_rows(one, gold, one.division.eval, by, names, ranked_by=ranked_by)

@@ -1,0 +1,45 @@
+"""`evidentia leakcheck`: the configured pipeline under labels that change."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evidentia.cli.progress import progress_bar
+from evidentia.errors import counted
+
+
+def leakcheck(
+    config: Annotated[Path, typer.Argument(help="The configuration, a TOML file.")],
+    posts: Annotated[
+        int, typer.Option("--posts", metavar="N", help="Posts to take, at most; drawn by the seed.")
+    ] = 300,
+    seed: Annotated[
+        int | None, typer.Option("--seed", min=0, help="Draws posts and permutations; default: the configuration's.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print only the findings, as JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+) -> None:
+    """Change labels that no stage of a configuration may see, run the stages as `run` does, and say what moved.
+
+    Exit codes: 0 nothing found, 1 a canary or a check failed, 2 bad input. Nothing is written.
+    """
+    from evidentia.leakcheck import leakcheck as check
+    from evidentia.pipeline.config import read_config
+    from evidentia.report.gate import print_findings
+
+    bar = partial(progress_bar, quiet=quiet or as_json)
+    found = check(read_config(config), posts=posts, seed=seed, bar=bar)
+    if as_json:
+        sys.stdout.write(found.to_json())
+    elif not quiet:
+        print(
+            f"{', '.join(found.stages)}; {counted(found.posts, 'post')}, {found.asked} of them EVAL, seed {found.seed}"
+        )
+        print_findings(found.findings)
+    if not found.passed:
+        raise typer.Exit(1)

@@ -1,0 +1,208 @@
+"""What is watched of one fold: what every stage heard, learnt and said, and what was decided, for each query."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import takewhile
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from evidentia.corpus import Posts
+from evidentia.leakage import Features
+from evidentia.pipeline.decide import Decider, Scored, Variant
+from evidentia.pipeline.fold import Division, Step
+from evidentia.pipeline.selection import Ranking
+from evidentia.pipeline.stage import Parts, View, best, ranks
+from evidentia.pipeline.store import Checkpoints
+from evidentia.pipeline.system import GATE, System
+from evidentia.pipeline.tables import query_rows, selected_column
+from evidentia.pipeline.work import after
+from evidentia.tables.queries import Bools, Floats, Ints
+
+Columns = dict[str, Floats]  # each posts x criteria
+SAID = ("best", "mean", "mean by place", "kept", "place of the first")
+NAMES = ("features", "arrivals")  # where stages write down what their models read
+
+
+@dataclass(frozen=True, eq=False)
+class FoldRun:
+    """One fold that was run: the stages' own files, and what was chosen on its TUNE posts."""
+
+    system: System
+    posts: Posts
+    division: Division
+    store: Checkpoints
+    variant: Variant
+    decider: Decider
+
+
+@dataclass(frozen=True, eq=False)
+class Watched:
+    """All of it as features of queries; the scores for detection; and the names that the stages gave to what they read."""
+
+    features: Features
+    detection: Floats
+    reported: tuple[str, ...]
+
+
+def label_free_names(system: System) -> tuple[str, ...]:
+    """What no label may move: what every stage learns without them, and all about the stages before the first that learns."""
+    first = [step.name for step in takewhile(lambda step: not step.stage.learns, system.steps)]
+    said = [f"{name} {what}" for name in first for what in ("model", *SAID)]
+    return (*(f"{step.name} space" for step in system), *said)
+
+
+def watch(run: FoldRun, asked: Ints) -> Watched:
+    """Look at everything that a fold says about some of its posts, in pipeline order."""
+    columns: Columns = {}
+    view, reported = View.of(run.posts), []
+    for step in run.system:
+        parts = run.store.parts(run.division.fold, step.name)
+        columns |= {f"{step.name} {what}": _constant(_digest(parts[what]), run.posts) for what in ("space", "model")}
+        reported += [name for key in NAMES for name in parts["model"].document.get(key, ())]
+        columns |= _heard(step, parts, view)
+        scores = run.store.scores(run.division.fold, step.name)
+        if step.name == GATE:
+            columns["gate score"] = scores
+        else:
+            heard, view = view, after(view, step.name, scores, step.keep)
+            columns |= _said(step.name, scores, heard, view)
+    columns = {name: values[asked] for name, values in columns.items()} | _decided(run, asked)
+    stacked = np.column_stack([values.ravel() for values in columns.values()]).astype(np.float64)
+    return Watched(Features(tuple(columns), stacked), columns["detection score"], tuple(reported))
+
+
+def _said(name: str, scores: Floats, heard: View, left: View) -> Columns:
+    """The scores of a query pooled in ways that any change of any of them moves, and what the stage let through."""
+    offsets = heard.posts.offsets
+    place = np.arange(len(scores)) - offsets[:-1][heard.posts.owner]
+    size = heard.posts.lengths[:, None]
+    first = (ranks(scores, heard.kept, offsets) == 0) * place[:, None]
+    found = (
+        best(scores, heard.kept, offsets),
+        np.add.reduceat(scores, offsets[:-1], axis=0) / size,
+        np.add.reduceat(scores * (place[:, None] + 1), offsets[:-1], axis=0) / size,
+        np.add.reduceat(left.kept.astype(np.float64), offsets[:-1], axis=0),
+        np.add.reduceat(first.astype(np.float64), offsets[:-1], axis=0),
+    )
+    return {f"{name} {what}": values for what, values in zip(SAID, found, strict=True)}
+
+
+def _heard(step: Step, parts: Mapping[str, Parts], view: View) -> Columns:
+    """What the model of a stage reads, where the stage names it: of candidates the mean and the best of every query."""
+    names = parts["model"].document.get("features")
+    if names is None:
+        return {}
+    inputs: Any = step.stage.inputs(parts["space"], view)
+    return dict(_named(step, tuple(names), np.asarray(inputs.values, np.float64), view))
+
+
+def _named(step: Step, names: tuple[str, ...], values: Floats, view: View) -> Iterator[tuple[str, Floats]]:
+    offsets = view.posts.offsets
+    for at, name in enumerate(names):
+        column = values[:, :, at]
+        if step.stage.per == "post":
+            yield f"{step.name} hears {name}", column
+        else:
+            yield f"{step.name} hears {name}: best", best(column, view.kept, offsets)
+            yield f"{step.name} hears {name}: mean", _mean(column, view.kept, offsets)
+
+
+def _mean(values: Floats, kept: Bools, offsets: Ints) -> Floats:
+    """The mean over the candidates of each query."""
+    total = np.add.reduceat(np.where(kept, values, 0.0), offsets[:-1], axis=0)
+    count = np.add.reduceat(kept.astype(np.float64), offsets[:-1], axis=0)
+    found: Floats = total / count
+    return found
+
+
+def _decided(run: FoldRun, asked: Ints) -> Columns:
+    """What was tuned, and what it makes of every query: by the functions that write the tables of a run."""
+    made, by = run.decider, run.variant.ranked_by
+    posts, gold = run.posts, run.posts.gold
+    assert gold is not None
+    scored = Scored.of(posts, run.division, run.system, run.store, run.variant)
+    rows = query_rows(scored, gold, asked, split="EVAL", ranked_by=by)
+    detection = rows["detection_score"].to_numpy()
+    prob, state = made.states(detection)
+    sentences = posts.sentences_of(asked)
+    kept, offsets = scored.view.kept[sentences], posts.take(asked).offsets
+    ranking = Ranking.of(scored.view.scores[by][sentences], kept, offsets, made.nodes)
+    returned = selected_column(scored, asked, made, ranked_by=by)
+    place = dict(zip(posts.sent_uids, _places(posts), strict=True))
+    found = {
+        **{name: np.full(len(detection), value) for name, value in _tuned(made).items()},
+        "node probability of the best": ranking.node_prob[ranking.offsets[:-1]],
+        "ranking": _by_place(rows["ranked_sent_uids"], place),
+        "detection score": detection,
+        "calibrated probability": prob,
+        "state": state.astype(np.float64),
+        "selected K": ranking_sizes(returned),
+        "selected sentences": _by_place(returned, place),
+    }
+    return {name: np.asarray(values, np.float64).reshape(len(asked), -1) for name, values in found.items()}
+
+
+def _tuned(made: Decider) -> dict[str, float]:
+    """The values that were chosen on TUNE, as numbers."""
+    tuning, chosen = made.tuning, {"node calibration": _number(dict(made.nodes.parameters))}
+    if made.selection.standard.name == "mass":
+        chosen["gamma"] = made.selection.standard.gamma
+    if tuning.calibrator is not None:
+        chosen["calibration"] = _number([tuning.calibrator.method, dict(tuning.calibrator.parameters)])
+    if tuning.three_state is not None:
+        assert tuning.three_state.tau_neg is not None
+        assert tuning.three_state.tau_pos is not None
+        return chosen | {"tau_neg": tuning.three_state.tau_neg, "tau_pos": tuning.three_state.tau_pos}
+    assert tuning.threshold is not None
+    return chosen | {"threshold": _number(tuning.threshold.to_dict())}
+
+
+def ranking_sizes(lists: pl.Series) -> Floats:
+    """How many sentences each list names.
+
+    >>> ranking_sizes(pl.Series(["a|b", "", "c"])).tolist()
+    [2.0, 0.0, 1.0]
+    """
+    return np.array([len(one.split("|")) if one else 0 for one in lists], np.float64)
+
+
+def _by_place(lists: pl.Series, place: Mapping[str, int]) -> Floats:
+    """A number for every list that moves with what it names and in which order, whatever the sentences are called."""
+    return np.array([sum(_weight(at) * (place[uid] + 1) for at, uid in _listed(one)) for one in lists], np.float64)
+
+
+def _listed(one: str) -> Iterator[tuple[int, str]]:
+    return enumerate(one.split("|") if one else ())
+
+
+def _weight(at: int) -> float:
+    return float(1 / (at + 1) ** 0.5)
+
+
+def _places(posts: Posts) -> list[int]:
+    places: list[int] = (np.arange(len(posts.texts)) - posts.offsets[:-1][posts.owner]).tolist()
+    return places
+
+
+def _digest(parts: Parts) -> float:
+    """What was learnt as one number: any change of it is another number."""
+    arrays = {
+        name: [str(array.dtype), array.shape, sha256(array.tobytes()).hexdigest()]
+        for name, array in parts.arrays.items()
+    }
+    return _number([dict(parts.document), arrays])
+
+
+def _number(content: Any) -> float:
+    said = json.dumps(content, sort_keys=True, default=list).encode()
+    return float(int.from_bytes(sha256(said).digest()[:6]))  # 48 bits: a float holds them exactly
+
+
+def _constant(value: float, posts: Posts) -> Floats:
+    return np.full((len(posts), len(posts.criteria)), value)
