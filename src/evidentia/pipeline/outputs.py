@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 
 from evidentia.corpus import Posts
-from evidentia.errors import InputError
+from evidentia.errors import InputError, counted, shown
 from evidentia.pipeline.decide import Decider, Scored, Variant, decider
 from evidentia.pipeline.fold import Division
 from evidentia.pipeline.plan import FINAL, Plan
@@ -20,6 +20,7 @@ from evidentia.pipeline.store import Checkpoints, into_place, save_parts, write_
 from evidentia.pipeline.system import System
 from evidentia.pipeline.tables import candidate_rows, query_rows, selected_column
 from evidentia.protocol import Tuning, to_document, tune
+from evidentia.protocol.thresholds import REJECT_ALL
 from evidentia.protocol.tuning import tune_rows
 from evidentia.results import dumps, dumps_by_line
 from evidentia.tables import read_run
@@ -57,6 +58,7 @@ def decided(
         for part, split in (("tune", "TUNE"), ("eval", "EVAL"))
     )
     tuning = tune(read_run(judged, tune=tuned_on), variant.choices)
+    _refuse_untuned(tuning)
     known = tuning.by_fold()
     made = tuple(decider(one, gold, system, variant, known[one.division.fold]) for one in scored)
     if variant.selects != "nothing":
@@ -71,6 +73,16 @@ def decided(
         ]
     )
     return Tables(judged, tuned_on, candidates, tuning, made)
+
+
+def _refuse_untuned(tuning: Tuning) -> None:
+    """A fold without thresholds cannot decide anything."""
+    bad = [fold for fold in tuning.folds if fold.reason is not None and fold.reason != REJECT_ALL]
+    if bad:
+        raise InputError(
+            f"{counted(len(bad), 'fold')} of {len(tuning.folds)} {bad[0].reason} (first: {shown(bad[0].fold)}). "
+            "Give more posts with evidence, or fewer folds."
+        )
 
 
 def write_tables(tables: Tables, folder: Path) -> Tables:

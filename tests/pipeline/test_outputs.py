@@ -1,0 +1,117 @@
+"""What a run writes: tables that read back, and an answer instead of an accident where a fold cannot be tuned."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evidentia.corpus import Posts
+from evidentia.errors import InputError
+from evidentia.pipeline.build import system_of
+from evidentia.pipeline.config import parse_config
+from evidentia.pipeline.outputs import tables_of, write_tables
+from evidentia.pipeline.plan import Plan, compute, start
+from evidentia.pipeline.steps import ablation, baseline, full
+from evidentia.pipeline.store import Checkpoints
+from evidentia.protocol import apply_tuning
+from evidentia.synth import synthetic_corpus
+from evidentia.tables import read_run
+
+CHEAP = {
+    "corpus": {"path": "synthetic"},
+    "protocol": {"folds": 2},
+    "reranker": {"learners": ["words"], "model": "logistic"},
+    "gate": {"model": "logistic"},
+}
+
+
+def begun(posts: Posts, folder: Path) -> tuple[Plan, Checkpoints]:
+    system = system_of(parse_config(CHEAP, base=Path()))
+    plan = Plan.of(system, posts, folds=2, final=False)
+    store = start(folder, "mark", resume=False)
+    compute(plan, store, workers=1)
+    return plan, store
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Plan, Checkpoints]:
+    return begun(synthetic_corpus(posts=60), tmp_path_factory.mktemp("run") / "out")
+
+
+def test_every_query_is_judged_once_and_tuned_on_in_the_folds_where_it_is_not(run: tuple[Plan, Checkpoints]) -> None:
+    plan, store = run
+    tables = tables_of(plan, store, full(plan.system))
+    assert tables.per_query.height == 600
+    assert tables.per_query.select("post_id", "criterion_id").is_unique().all()
+    for fold in ("0", "1"):
+        judged = set(tables.per_query.filter(fold=fold)["post_id"])
+        tuned = set(tables.tune.filter(fold=fold)["post_id"])
+        assert judged
+        assert tuned
+        assert not judged & tuned
+        (made,) = [one for one in tables.deciders if one.tuning.fold == fold]
+        assert set(made.tune_posts) == tuned
+        assert made.tuning.posts == tuned
+
+
+def test_selected_sentences_lead_the_ranking_and_neg_returns_nothing(
+    run: tuple[Plan, Checkpoints], tmp_path: Path
+) -> None:
+    plan, store = run
+    tables = write_tables(tables_of(plan, store, full(plan.system)), tmp_path)
+    read = read_run(
+        tmp_path / "per_query.parquet", candidates=tmp_path / "candidates.parquet", tune=tmp_path / "tune.parquet"
+    )
+    applied = apply_tuning(read, tables.tuning)
+    frame = applied.frame
+    for state, ranked, selected in frame.select("state", "ranked_sent_uids", "selected_sent_uids").iter_rows():
+        assert ranked[: len(selected)] == selected
+        assert (state == "NEG") == (not selected)
+        assert len(ranked) <= 10
+    # the thresholds empty nothing: the selection was made under the very same states
+    assert frame["selected_sent_uids"].to_list() == read.frame["selected_sent_uids"].to_list()
+
+
+def test_candidates_are_all_sentences_and_those_cut_off_come_last(run: tuple[Plan, Checkpoints]) -> None:
+    plan, store = run
+    tables = tables_of(plan, store, full(plan.system))
+    assert tables.candidates.height == len(plan.posts.texts) * 10
+    ranked = {
+        (post, criterion): uids.split("|")
+        for post, criterion, uids in tables.per_query.select("post_id", "criterion_id", "ranked_sent_uids").iter_rows()
+    }
+    for (post, criterion), group in tables.candidates.group_by("post_id", "criterion_id"):
+        ordered = group.sort("score", descending=True, maintain_order=True)["sent_uid"].to_list()
+        kept = ranked[post, criterion]
+        assert ordered[: len(kept)] == kept
+        cut = group.filter(~group["sent_uid"].is_in(kept))
+        assert (cut["node_prob"] == 0).all()
+
+
+def test_an_ablation_has_six_configurations_and_a_baseline(run: tuple[Plan, Checkpoints]) -> None:
+    plan, store = run
+    variants = ablation(plan.system)
+    names = [variant.name for variant in variants]
+    assert names == [
+        *("retriever", "+ reranker", "+ graph reranker", "+ dynamic K", "+ no-evidence gate", "+ three-state gate"),
+    ]
+    first = baseline(plan.system)
+    assert first is not None
+    uncut = tables_of(plan, store, first).per_query
+    lengths = uncut["ranked_sent_uids"].str.split("|").list.len()
+    assert lengths.to_list() == uncut["n_candidates"].to_list()
+    assert "selected_sent_uids" not in uncut.columns
+    open_gate = tables_of(plan, store, variants[3])
+    assert (open_gate.per_query["selected_sent_uids"] != "").all()
+
+
+def test_a_fold_without_evidence_to_tune_on_is_an_input_error(tmp_path: Path) -> None:
+    posts = synthetic_corpus(posts=30)
+    assert posts.gold is not None
+    gold = np.zeros_like(posts.gold)
+    gold[0, 0] = True
+    plan, store = begun(posts.relabelled(gold), tmp_path / "out")
+    with pytest.raises(InputError, match="Give more posts with evidence|cannot be made probabilities"):
+        tables_of(plan, store, full(plan.system))
