@@ -113,5 +113,5 @@ def test_a_fold_without_evidence_to_tune_on_is_an_input_error(tmp_path: Path) ->
     gold = np.zeros_like(posts.gold)
     gold[0, 0] = True
     plan, store = begun(posts.relabelled(gold), tmp_path / "out")
-    with pytest.raises(InputError, match="Give more posts with evidence|cannot be made probabilities"):
+    with pytest.raises(InputError, match=r"Give more posts with evidence|cannot be made probabilities"):
         tables_of(plan, store, full(plan.system))
