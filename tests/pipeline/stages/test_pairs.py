@@ -14,8 +14,8 @@ from evidentia.pipeline.fold import Step, run_step
 from evidentia.pipeline.stage import Parts, View
 from evidentia.pipeline.stages.bm25 import Bm25
 from evidentia.pipeline.stages.pairs import FineTuned, PairReranker
+from pipeline.encoders.server import Answer, Body, jina, serving
 
-from ..encoders.server import Answer, Body, jina, serving
 from .bench import after, claims_of_a_stage, corpus, division, posts_of
 
 
