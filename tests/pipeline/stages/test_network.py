@@ -30,7 +30,7 @@ def view() -> View:
     return after(STEPS, corpus(), division())
 
 
-@pytest.mark.parametrize("stage", [RANKER, GATE, replace(GATE, blend=False, conv="gat"), replace(RANKER, conv="sage")])
+@pytest.mark.parametrize("stage", [RANKER, GATE, replace(GATE, blend=True, conv="gat"), replace(RANKER, conv="sage")])
 def test_a_network_keeps_the_promises_of_a_stage(stage: Stage, view: View) -> None:
     first = claims_of_a_stage(stage, view, corpus(), division())
     again = run_step(Step("it", stage), view, division(), corpus().gold, seed=3)
@@ -87,7 +87,7 @@ def test_graphs_of_some_posts_are_those_of_all_posts_cut_out(view: View) -> None
     assert joined[0] == joined[1]
 
 
-@pytest.mark.parametrize("stage", [RANKER, GATE, replace(GATE, blend=False)])
+@pytest.mark.parametrize("stage", [RANKER, GATE, replace(GATE, blend=True)])
 @pytest.mark.parametrize("everything", [False, True])
 def test_a_corpus_that_teaches_nothing_gives_a_constant(stage: Stage, view: View, everything: bool) -> None:
     gold = np.full(corpus().gold.shape, everything)

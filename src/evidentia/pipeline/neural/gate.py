@@ -55,7 +55,7 @@ class NoEvidenceGate(GraphModel):
             training = train(
                 parts,
                 lambda some: _loss(parts, batches.take(some), has_evidence[some], given, "mean"),
-                lambda rng: shuffled(places, given.batch_size, rng),
+                lambda rng: shuffled(_drawn(places, given.share, rng), given.batch_size, rng),
                 tune_loss=None if tune is None else _tune_loss(parts, *tune, scaling, given),
                 settings=given,
                 seed=seed,
@@ -64,6 +64,11 @@ class NoEvidenceGate(GraphModel):
                 progress=progress,
             )
         return cls(given, scaling, parts, training)
+
+
+def _drawn(places: Ints, share: float, rng: np.random.Generator) -> Ints:
+    """Some of the places, drawn anew in every epoch."""
+    return places if share == 1 else rng.choice(places, max(1, round(share * len(places))), replace=False)
 
 
 def _loss(parts: Parts, batch: Batch, labels: Bools, settings: GraphSettings, reduction: str) -> Tensor:

@@ -17,7 +17,8 @@ class GraphSettings:
     """Sizes, and how to learn.
 
     ``negatives`` is how many queries without gold the reranker sees in an epoch for each with gold; ``node_loss`` weighs its
-    loss per sentence against its loss per ranking. The gate uses neither: it learns from every query.
+    loss per sentence against its loss per ranking. The gate uses neither: it learns from every query, or in each epoch from a
+    random ``share`` of them.
     """
 
     conv: str = field(default="gatv2", metadata={"choices": CONVOLUTIONS})
@@ -30,12 +31,15 @@ class GraphSettings:
     batch_size: int = field(default=128, metadata={"minimum": 1})
     negatives: float = field(default=1.0, metadata={"minimum": 0})
     node_loss: float = field(default=1.0, metadata={"minimum": 0})
+    share: float = field(default=1.0, metadata={"minimum": 0})
 
     def __post_init__(self) -> None:
         if self.hidden % self.heads:
             raise InputError(f"hidden = {self.hidden} must be a multiple of heads = {self.heads}.")
         if self.dropout >= 1:
             raise InputError(f"dropout must be below 1, not {self.dropout}.")
+        if not 0 < self.share <= 1:
+            raise InputError(f"share must be above 0 and at most 1, not {self.share}.")
 
 
 def graph_settings(given: Mapping[str, Any], where: str = "graph network") -> GraphSettings:

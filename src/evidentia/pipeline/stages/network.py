@@ -23,7 +23,7 @@ from evidentia.tables.queries import Bools, Floats, Frozen, Ints
 _CERTAIN = 6.0  # log odds where TRAIN knows one answer only
 _POOLED = "pooled/"
 _RANKING = {"batch_size": 256, "negatives": 2.0, "node_loss": 3.0}
-_GATING = {"batch_size": 256, "learning_rate": 1e-3}
+_GATING = {"batch_size": 256, "learning_rate": 1e-3, "share": 0.5}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,7 +151,7 @@ class NetworkGate(_OverGraphs):
     dropout: float = 0.3
     epochs: int = 40
     patience: int = 5
-    blend: bool = True
+    blend: bool = False
     trees: int = 120
     per: ClassVar[Per] = "post"
 
