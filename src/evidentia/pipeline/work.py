@@ -9,11 +9,14 @@ import signal
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
+from multiprocessing.connection import Connection
+from multiprocessing.connection import wait as ready
+from multiprocessing.process import BaseProcess
 
 from evidentia.corpus import Posts
 from evidentia.errors import EvidentiaError, OutputError, WorkerError, place_of
@@ -53,29 +56,49 @@ def run_jobs(jobs: Sequence[Job], *, workers: int, progress: Progress | None = N
 
 
 def _in_processes(left: Sequence[Job], jobs: Sequence[Job], workers: int, progress: Progress | None) -> None:
-    context = multiprocessing.get_context("spawn")
-    size = min(workers, len(left))
-    pool = ProcessPoolExecutor(size, mp_context=context, initializer=_prepare, initargs=(os.getpid(),))
-    total = sum(len(tuple(job.system)) for job in jobs)
-    finished = False
+    """A process for each fold, some at a time.
+
+    A pool would hand jobs over by a thread that waits for ever where the readers are gone: here only this thread writes, and only
+    while it starts a process that reads.
+    """
+    total, waiting = sum(len(tuple(job.system)) for job in jobs), list(left)
+    running: dict[Connection, BaseProcess] = {}
+    resource_tracker.ensure_running()  # starting it opens our ears again, so before anybody else is started
     try:
-        with _deaf_to_the_keyboard():
-            waiting = {pool.submit(_run_apart, job) for job in left}
-        while waiting:
-            done, waiting = wait(waiting, timeout=0.5, return_when=FIRST_EXCEPTION)
+        while waiting or running:
+            while waiting and len(running) < workers:
+                _start(waiting.pop(0), running)
+            for reader in ready(list(running), timeout=0.5):
+                assert isinstance(reader, Connection)
+                _hear(reader)
+                running.pop(reader).join()
             _tell(progress, jobs, total)
-            for one in done:
-                one.result()
-        finished = True
-    except BrokenProcessPool:
+    finally:  # after an error, or the keyboard, nobody needs what the others are doing
+        for process in running.values():
+            process.kill()
+            process.join()
+
+
+def _start(job: Job, running: dict[Connection, BaseProcess]) -> None:
+    context = multiprocessing.get_context("spawn")
+    reader, writer = context.Pipe(duplex=False)
+    process = context.Process(target=_run_apart, args=(job, writer, os.getpid()), daemon=True)
+    with _deaf_to_the_keyboard():
+        process.start()
+    writer.close()  # the worker has its own end: when it dies, ours says so
+    running[reader] = process
+
+
+def _hear(reader: Connection) -> None:
+    """Raise what went wrong in a worker, if anything did."""
+    try:
+        error, told = reader.recv()
+    except EOFError:
         raise OutputError(
             "A worker was killed (not enough memory?). What was done is kept: continue with --resume, perhaps with fewer --workers."
         ) from None
-    finally:
-        if not finished:  # an error, or the keyboard: nobody needs what the others are doing
-            for process in list((getattr(pool, "_processes", None) or {}).values()):
-                process.terminate()
-        pool.shutdown(wait=True, cancel_futures=True)
+    if error is not None:
+        raise error from (None if told is None else RuntimeError(told))  # shown where EVIDENTIA_DEBUG asks for it
 
 
 @contextmanager
@@ -131,14 +154,17 @@ def _watch(parent: int) -> None:
     os._exit(1)
 
 
-def _run_apart(job: Job) -> None:
+def _run_apart(job: Job, writer: Connection, parent: int) -> None:
     """Run a fold in a worker. A bug goes back as its kind and place: an exception's words may hold text, or not travel."""
+    _prepare(parent)
     try:
         run_fold(job)
-    except (EvidentiaError, MemoryError):
-        raise
+    except (EvidentiaError, MemoryError) as error:
+        writer.send((error, None))
     except Exception as error:
-        raise WorkerError(place_of(error)) from error
+        writer.send((WorkerError(place_of(error)), traceback.format_exc()))
+    else:
+        writer.send((None, None))
 
 
 def run_fold(job: Job) -> None:
