@@ -14,7 +14,7 @@ from typing import Any
 
 from evidentia import workflow
 from evidentia.corpus import Posts, read_corpus
-from evidentia.errors import InputError, OutputError
+from evidentia.errors import InputError, OutputError, counted
 from evidentia.pipeline.build import encoders_of, system_of
 from evidentia.pipeline.config import Config
 from evidentia.pipeline.lock import take
@@ -56,6 +56,15 @@ class Judged:
     folder: Path
     evaluation: Evaluation
     verification: Verification | None
+
+    @property
+    def verified(self) -> str | None:
+        """What the second implementation found, in words; None where it was not asked."""
+        found = self.verification
+        if found is None:
+            return None
+        words = "everything matches" if found.passed else counted(len(found.mismatches), "MISMATCH", "MISMATCHES")
+        return f"verified by a second implementation: {found.comparisons:,} comparisons, {words}"
 
     @property
     def passed(self) -> bool:

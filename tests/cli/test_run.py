@@ -173,8 +173,8 @@ def test_a_run_that_was_stopped_as_it_opened_its_folder_is_begun(begun: Path) ->
 
 LEFTOVERS = (
     *(".tune.parquet.abcdefgh.partial", "models/.fold-0.0a1b2c3d.partial/pipeline.json", "work/0/.gate.x.partial/a"),
-    *(".result.abcd_fgh/summary.json", ".result.old.abcdefgh/result/summary.json"),
-    *("result/.verification.abcdefgh", "result/figures/.report.abcdefgh"),
+    *(".result.abcd_fgh.partial/summary.json", ".result.old.abcdefgh.partial/result/summary.json"),
+    *("result/.verification.json.abcdefgh.partial", "result/figures/.report.html.abcdefgh.partial"),
 )
 
 
@@ -190,8 +190,8 @@ def test_what_was_half_written_is_swept_away_and_what_is_not_ours_stays(begun: P
 def test_a_run_is_continued_though_it_was_killed_while_its_result_was_verified(begun: Path, made: Path) -> None:
     out = begun / "out"
     shutil.copytree(made / "out" / "result", out / "result")
-    (out / "result" / ".verification.abcdefgh").write_text("{")
-    (out / "result" / "figures" / ".report.abcdefgh").write_text("<html>")
+    (out / "result" / ".verification.json.abcdefgh.partial").write_text("{")
+    (out / "result" / "figures" / ".report.html.abcdefgh.partial").write_text("<html>")
     assert evidentia("run", begun / "pipeline.toml", "-o", out, "--resume", *QUICK).code == 0
     assert (out / "result" / "summary.json").read_bytes() == (made / "out" / "result" / "summary.json").read_bytes()
     assert [path.name for path in out.rglob(".*")] == []

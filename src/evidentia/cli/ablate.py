@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from evidentia.cli.progress import progress_bar
-from evidentia.cli.run import Resume, Workers
+from evidentia.cli.run import Resume, Workers, note, stoppable
 
 
 def ablate(
@@ -36,7 +36,11 @@ def ablate(
 
     judging = Judging(resamples, not no_verify, False if no_report else None, f"evidentia ablate {config.name} -o OUT")
     bar = partial(progress_bar, quiet=quiet)
-    made = run_ablation(read_config(config), out, seeds=seeds, resume=resume, workers=workers, judging=judging, bar=bar)
+    settings, tell = read_config(config), partial(note, quiet=quiet)
+    with stoppable("continue with --resume.", quiet=quiet):
+        made = run_ablation(
+            settings, out, seeds=seeds, resume=resume, workers=workers, judging=judging, bar=bar, note=tell
+        )
     if not quiet:
         print_ablation(made, out)
     if not made.passed:

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from evidentia.cli.progress import progress_bar
+from evidentia.cli.source import refuse
 from evidentia.errors import counted
 
 app = typer.Typer(
@@ -56,12 +57,7 @@ def validate(folder: Folder, splitter: Splitter = "pysbd", no_labels: NoLabels =
     """
     from evidentia.corpus import validate_corpus
 
-    problems = validate_corpus(folder, splitter=splitter, labels=not no_labels)
-    for problem in problems:
-        print(f"{problem.code}: {problem.message}", file=sys.stderr)
-    if problems:
-        print(f"evidentia: {counted(len(problems), 'problem')} found.", file=sys.stderr)
-        raise typer.Exit(2)
+    refuse(validate_corpus(folder, splitter=splitter, labels=not no_labels))
     print("No problems found.")
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from evidentia.cli.progress import progress_bar
-from evidentia.cli.run import Workers, show_judged
+from evidentia.cli.run import Workers, show_judged, stoppable
 from evidentia.errors import OutputError
 
 CONTRACT_POSTS = 1477
@@ -48,7 +48,8 @@ def demo(
     config = parse_config(_settings(posts, seed), base=Path())
     judging = running.Judging(resamples, command="evidentia demo -o OUT")
     bar = partial(progress_bar, quiet=quiet)
-    judged = running.run(config, out, resume=True, workers=workers, judging=judging, bar=bar)
+    with stoppable("the same command goes on.", quiet=quiet):
+        judged = running.run(config, out, resume=True, workers=workers, judging=judging, bar=bar)
     show_judged(judged, quiet=quiet)
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from evidentia.errors import InputError, OutputError, counted
+
+if TYPE_CHECKING:
+    import polars as pl
 
 FORMATS = (".csv", ".jsonl", ".parquet")
 
@@ -52,20 +55,17 @@ def predict(
     print("Research software, not a medical device.")
 
 
-def _content(frame: object, suffix: str) -> bytes:
+def _content(frame: pl.DataFrame, suffix: str) -> bytes:
     import io
 
-    import polars as pl
+    import polars
 
-    from evidentia.tables.cells import defused
+    from evidentia.tables.cells import defused_column
 
-    assert isinstance(frame, pl.DataFrame)
     buffer = io.BytesIO()
     if suffix == ".csv":
-        words = [name for name, kind in frame.schema.items() if kind == pl.String]
-        frame.with_columns(pl.col(name).map_elements(defused, return_dtype=pl.String) for name in words).write_csv(
-            buffer
-        )
+        words = [name for name, kind in frame.schema.items() if kind == polars.String]
+        frame.with_columns(defused_column(name) for name in words).write_csv(buffer)
     elif suffix == ".jsonl":
         frame.write_ndjson(buffer)
     else:

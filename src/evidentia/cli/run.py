@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evidentia.cli.evaluate import show
 from evidentia.cli.progress import progress_bar
 from evidentia.errors import InputError, OutputError
+
+if TYPE_CHECKING:
+    from evidentia.running import Judged
 
 Workers = Annotated[
     int | None, typer.Option("--workers", help="Folds at a time; default: the configuration's, else one per core.")
@@ -51,21 +55,29 @@ def run(
     judging = running.Judging(
         resamples, not no_verify, False if no_report else None, f"evidentia run {config.name} -o OUT"
     )
-    settings, bar, note = read_config(config), partial(progress_bar, quiet=quiet), partial(_note, quiet=quiet)
+    settings, bar, tell = read_config(config), partial(progress_bar, quiet=quiet), partial(note, quiet=quiet)
     if resume and (passed := running.finished(settings, out)) is not None:
         _show_finished(out, passed=passed, quiet=quiet)
         return
-    try:
-        judged = running.run(settings, out, resume=resume, workers=workers, judging=judging, bar=bar, note=note)
-    except KeyboardInterrupt:
-        note("stopped. What was done is kept: continue with --resume.")
-        raise typer.Exit(130) from None
+    with stoppable("continue with --resume.", quiet=quiet):
+        judged = running.run(settings, out, resume=resume, workers=workers, judging=judging, bar=bar, note=tell)
     show_judged(judged, quiet=quiet)
 
 
-def _note(words: str, *, quiet: bool) -> None:
+def note(words: str, *, quiet: bool) -> None:
+    """Say something that is no result."""
     if not quiet:
         print(f"evidentia: {words}", file=sys.stderr)
+
+
+@contextmanager
+def stoppable(how: str, *, quiet: bool) -> Iterator[None]:
+    """Ctrl-C ends the command with 130, and says how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        note(f"stopped. What was done is kept: {how}", quiet=quiet)
+        raise typer.Exit(130) from None
 
 
 def _show_finished(out: Path, *, passed: bool, quiet: bool) -> None:
@@ -76,19 +88,15 @@ def _show_finished(out: Path, *, passed: bool, quiet: bool) -> None:
         raise typer.Exit(1)
 
 
-def show_judged(judged: object, *, quiet: bool) -> None:
+def show_judged(judged: Judged, *, quiet: bool) -> None:
     """Print the figures, what verification found and where the page is; exit 1 where something failed."""
-    from evidentia.running import Judged
+    from evidentia.report.console import print_summary
 
-    assert isinstance(judged, Judged)
-    show(judged.evaluation, judged.folder, as_json=False, quiet=quiet)
-    found = judged.verification
-    if found is not None and not quiet:
-        words = "everything matches" if found.passed else f"{len(found.mismatches):,} MISMATCHES"
-        print(f"verified by a second implementation: {found.comparisons:,} comparisons, {words}")
     page = judged.folder / "report.html"
     if page.exists() and not quiet:
         print(f"report: {page}")
+    if not quiet:
+        print_summary(judged.evaluation, judged.folder, verified=judged.verified)
     if not judged.passed:
         raise typer.Exit(1)
 

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+import typer
+
 from evidentia.cli.options import listed, mapping_of
-from evidentia.errors import InputError, Problem
+from evidentia.errors import InputError, Problem, counted
 
 if TYPE_CHECKING:
     from evidentia.results import Finding
     from evidentia.tables import Run
+
+
+def refuse(problems: Sequence[Problem]) -> None:
+    """Print every problem and stop with 2; nothing where there is none."""
+    for problem in problems:
+        print(f"{problem.code}: {problem.message}", file=sys.stderr)
+    if problems:
+        print(f"evidentia: {counted(len(problems), 'problem')} found.", file=sys.stderr)
+        raise typer.Exit(2)
 
 
 def read_source(

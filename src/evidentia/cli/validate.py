@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from evidentia.cli import options
-from evidentia.cli.source import failed_checks, problems_of
+from evidentia.cli.source import failed_checks, problems_of, refuse
 from evidentia.errors import counted
 
 
@@ -35,11 +35,7 @@ def validate(
         qrels=qrels,
         trec_run=trec_run,
     )
-    for problem in problems:
-        print(f"{problem.code}: {problem.message}", file=sys.stderr)
-    if problems:
-        print(f"evidentia: {counted(len(problems), 'problem')} found.", file=sys.stderr)
-        raise typer.Exit(2)
+    refuse(problems)
     run_checks = failed_checks(run, candidates=candidates, mapping=mapping, delimiter=delimiter, card=card)
     for check in run_checks:
         print(f"{check.code}: {check.message}", file=sys.stderr)

@@ -6,7 +6,6 @@ import hashlib
 import io
 import json
 import platform
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, fields
 from datetime import UTC, datetime
@@ -22,6 +21,7 @@ from evidentia.results import Comparison, Evaluation, dumps, dumps_by_line
 from evidentia.results.derived import is_derived
 from evidentia.results.folder import replace_folder
 from evidentia.tables import DatasetCard, Items, Run
+from evidentia.tables.cells import FORMULA, defused_column
 
 MANIFEST_SCHEMA = "evidentia.manifest/1"
 COMPARISON_MANIFEST_SCHEMA = "evidentia.comparison-manifest/1"
@@ -47,7 +47,6 @@ CANDIDATE_COLUMNS = (
     *("post_id", "criterion_id", "sent_uid", "score", "is_gold", "retriever_score", "reranker_score"),
     *("graph_score", "node_prob", "fold", "split"),
 )
-FORMULA_START = r"^'*[=+\-@\t\r]"  # what a spreadsheet would run, also behind the quotes that keep it from doing so
 
 
 def write_folder(folder: Path, fill: Callable[[Path], None], *, force: bool) -> None:
@@ -130,25 +129,19 @@ def per_query_frame(run: Run, evaluation: Evaluation, by: tuple[str, ...]) -> pl
     frame = frame.with_columns(
         pl.col(column).list.join("|") for column, kind in frame.schema.items() if kind == pl.List(pl.String)
     )
-    frame = frame.with_columns(_defused(column) for column, kind in frame.schema.items() if kind == pl.String)
+    frame = frame.with_columns(defused_column(column) for column, kind in frame.schema.items() if kind == pl.String)
     values = {
         name: pl.Series(name, np.where(counted, values, np.nan), pl.Float64, nan_to_null=True)
         for name, (values, counted) in evaluation.per_query.items()
         if name not in frame.columns
     }
-    quoted = {column: f"'{column}" for column in frame.columns if re.match(FORMULA_START, column)}
+    quoted = {column: f"'{column}" for column in frame.columns if FORMULA.match(column)}
     return frame.with_columns(**values).rename(quoted)
 
 
 def _known(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
     """What the contract names; further columns stay behind, because they may hold text."""
     return frame.select(column for column in columns if column in frame.columns)
-
-
-def _defused(column: str) -> pl.Expr:
-    """Quote what a spreadsheet would take for a formula; one more quote each time, so that reading can undo it."""
-    cell = pl.col(column)
-    return pl.when(cell.str.contains(FORMULA_START)).then(pl.lit("'") + cell).otherwise(cell).alias(column)
 
 
 def write_manifest(
@@ -227,11 +220,11 @@ def items_frame(items: Items) -> pl.DataFrame:
             "gt": items.gt,
         }
     )
-    names = pl.DataFrame({"name": list(items.signals)}, {"name": pl.String}).select(_defused("name"))["name"]
+    names = pl.DataFrame({"name": list(items.signals)}, {"name": pl.String}).select(defused_column("name"))["name"]
     signals = [
         pl.Series(name, values, nan_to_null=True) for name, values in zip(names, items.signals.values(), strict=True)
     ]
-    return frame.with_columns(_defused("cluster_id"), _defused("item"), *signals)
+    return frame.with_columns(defused_column("cluster_id"), defused_column("item"), *signals)
 
 
 def _write_manifest(

@@ -59,7 +59,7 @@ def _one_retriever(config: Config, spec: str) -> Stage:
 
 def _learner(config: Config, name: str) -> Stage:
     if name != "vectors":
-        return Lexical(name)  # type: ignore[arg-type]
+        return Lexical("words" if name == "words" else "characters")
     from evidentia.pipeline.stages.vectors import Vectors
 
     spec = config.reranker.vectors

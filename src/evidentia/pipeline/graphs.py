@@ -112,6 +112,14 @@ def query_nodes(kept: Bools, offsets: Ints) -> tuple[Ints, Ints, Ints]:
     return np.concatenate([[0], np.cumsum(counts)]), sentence[order], criterion[order]
 
 
+def ranked_nodes(score: Floats, kept: Bools, offsets: Ints) -> tuple[Ints, Ints, Ints]:
+    """The candidates of all queries as `query_nodes` lists them, each query's best first; equal scores keep their order."""
+    ends, sentence, criterion = query_nodes(kept, offsets)
+    query = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
+    order = np.lexsort((-score[sentence, criterion], query))
+    return ends, sentence[order], criterion[order]
+
+
 def query_edges(graph: sparse.csr_matrix, sentence: Ints, criterion: Ints, kept: Bools) -> tuple[Ints, Floats]:
     """The edges of a graph over sentences, within each query's candidates, as places among the nodes."""
     place = np.full(kept.shape, -1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,20 +18,20 @@ from evidentia.corpus import Posts
 from evidentia.errors import InputError, OutputError
 from evidentia.pipeline.fold import Division
 from evidentia.pipeline.lock import take
-from evidentia.pipeline.store import PARTIAL, Checkpoints, write_file
+from evidentia.pipeline.store import Checkpoints, write_file
 from evidentia.pipeline.system import System
 from evidentia.pipeline.work import Job, Progress, run_jobs
 from evidentia.protocol import outer_folds
 from evidentia.protocol.folds import TRAIN_SHARE, Folds, InnerSplit
 from evidentia.protocol.near_duplicates import text_groups
 from evidentia.results import dumps, loads
+from evidentia.results.folder import PARTIAL
 
 FINAL = "final"
 WORK = "work"
 STATE, LOCK = "state.json", "lock"
 Note = Callable[[str], None]
 _COMPUTES = ("evidentia", "numpy", "scipy", "scikit-learn")
-_UNFINISHED = re.compile(r"\.(result|comparison-\w+|verification|report)\.(old\.)?[a-z0-9_]{8}")  # of a result folder
 
 
 def no_note(words: str) -> None:
@@ -149,12 +148,11 @@ def _is_empty(out: Path) -> bool:
 
 def sweep(out: Path) -> None:
     """Remove what was being written when a run was killed."""
-    for path in list(out.rglob(".*")):
-        if path.name.endswith(PARTIAL) or _UNFINISHED.fullmatch(path.name):
-            if path.is_dir():
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                path.unlink(missing_ok=True)
+    for path in list(out.rglob(f".*{PARTIAL}")):
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
 
 
 def _mark_of(state: Path) -> str | None:

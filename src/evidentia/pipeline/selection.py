@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from evidentia.pipeline.graphs import query_nodes
+from evidentia.pipeline.graphs import ranked_nodes
 from evidentia.protocol.calibrators import Calibrator, fit_calibrator
 from evidentia.protocol.dynamic_k import KPolicy, wanted_k
 from evidentia.protocol.provenance import Provenance
@@ -54,10 +54,7 @@ class Ranking(Frozen):
     @classmethod
     def of(cls, score: Floats, kept: Bools, offsets: Ints, nodes: Calibrator) -> Ranking:
         """Rank by score; equal scores keep the order of the post."""
-        ends, sentence, criterion = query_nodes(kept, offsets)
-        query = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
-        order = np.lexsort((-score[sentence, criterion], query))
-        sentence, criterion = sentence[order], criterion[order]
+        ends, sentence, criterion = ranked_nodes(score, kept, offsets)
         said = score[sentence, criterion]
         return cls(ends, sentence, criterion, said, node_probabilities(nodes, said))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -20,10 +19,10 @@ from evidentia.pipeline.fold import Outcome
 from evidentia.pipeline.lock import Lock
 from evidentia.pipeline.stage import Parts
 from evidentia.results import dumps, loads
+from evidentia.results.folder import PARTIAL, replace_file
 from evidentia.tables.queries import Floats
 
 KEEP = "What was done is kept: make room (or the folder writable), then continue with --resume."
-PARTIAL = ".partial"  # ends the hidden name of what is being written
 MODEL, SCORES = ("model.json", "model.safetensors"), "scores.safetensors"
 SECONDS, SUMS = "seconds.json", "sums.json"
 
@@ -176,16 +175,8 @@ def into_place(folder: Path, fill: Callable[[Path], None]) -> None:
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Write a file under another name and move it into place."""
-    temporary: str | None = None
+    """Write a file whole or not at all; where that fails, what was done before is still there."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=PARTIAL, dir=path.parent)
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
+        replace_file(path, content)
     except OSError as error:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
         raise OutputError(f"Cannot write {path.name}: {error.strerror}. {KEEP}") from None

@@ -10,7 +10,7 @@ import polars as pl
 
 from evidentia.corpus import Posts
 from evidentia.pipeline.decide import Decider, Scored
-from evidentia.pipeline.graphs import query_nodes
+from evidentia.pipeline.graphs import query_nodes, ranked_nodes
 from evidentia.pipeline.selection import Ranking
 from evidentia.tables.queries import STATES, Bools, Floats, Ints
 
@@ -20,7 +20,7 @@ def query_rows(scored: Scored, gold: Bools, posts: Ints, *, split: str, ranked_b
     some = scored.view.posts.take(posts)
     rows = scored.view.posts.sentences_of(posts)
     kept, score = scored.view.kept[rows], scored.view.scores[ranked_by][rows]
-    ends, sentence, _ = _ranked(score, kept, some.offsets)
+    ends, sentence, _ = ranked_nodes(score, kept, some.offsets)
     return pl.DataFrame(
         {
             **_keys(some),
@@ -40,14 +40,6 @@ def _keys(posts: Posts) -> dict[str, list[str]]:
         "post_id": [post for post in posts.post_ids for _ in posts.criteria],
         "criterion_id": list(posts.criterion_ids) * len(posts),
     }
-
-
-def _ranked(score: Floats, kept: Bools, offsets: Ints) -> tuple[Ints, Ints, Ints]:
-    """The candidates of every query, best first; equal scores keep the order of the post."""
-    ends, sentence, criterion = query_nodes(kept, offsets)
-    query = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
-    order = np.lexsort((-score[sentence, criterion], query))
-    return ends, sentence[order], criterion[order]
 
 
 def _joined(posts: Posts, ends: Ints, sentence: Ints) -> list[str]:
@@ -99,8 +91,8 @@ def candidate_rows(
 ) -> pl.DataFrame:
     """Every sentence of some posts as a candidate of every criterion, with what each stage said.
 
-    ``score`` orders them: candidates of the ranking by its score, then those that were cut off, in the order of the stage that
-    cut them, one step apart. ``node_prob`` of those is 0: they can no longer be returned.
+    ``score`` orders them: candidates of the ranking by its score, then those that were cut off, in the order that the
+    retriever gave them, one step apart. ``node_prob`` of those is 0: they can no longer be returned.
     """
     view = scored.view
     some, rows = view.posts.take(posts), view.posts.sentences_of(posts)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +12,7 @@ from evidentia.protocol.plain_numbers import refuse_other_than_numbers
 from evidentia.protocol.provenance import SCORES
 from evidentia.protocol.tuned import FoldTuning, Tuning
 from evidentia.results import dumps_by_line, loads
+from evidentia.results.folder import replace_file
 from evidentia.tables.document import read_document
 from evidentia.tables.files import read_content
 from evidentia.tables.run import Source
@@ -87,20 +86,6 @@ def write_tuning(path: Path, tuning: Tuning, *, force: bool = False) -> None:
     may_write_tuning(path, force=force)
     text = dumps_by_line(to_document(tuning), ("folds", "inputs"))
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        os.close(handle)
-        _into_place(Path(name), path, text)
+        replace_file(path, text.encode())
     except OSError as error:
         raise OutputError(f"Cannot write {path.name}: {error.strerror}. Choose another file with -o.") from None
-
-
-def _into_place(temporary: Path, path: Path, text: str) -> None:
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        mask = os.umask(0o077)
-        os.umask(mask)
-        temporary.chmod(0o666 & ~mask)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)

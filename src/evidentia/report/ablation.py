@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from evidentia.errors import OutputError
+from evidentia.report.tables import Table
+from evidentia.report.write import csv_text
 from evidentia.results import Estimate, dumps
 from evidentia.results.ablation import Ablation, Gain, Row
+from evidentia.results.folder import replace_file
 
 ALWAYS = ("nDCG@10", "AUROC", "AUPRC", "Recall@10")
 LATER = ("EvidenceRecall", "SelectedK(given=gate)", "AlertPrecision")
@@ -19,49 +21,47 @@ NONE = "n/a"
 
 
 def write_ablation(made: Ablation, out: Path) -> None:
-    """Write ablation.json, ablation.csv, ablation.md, gamma_sweep.csv and threshold_grid.csv."""
-    out.mkdir(parents=True, exist_ok=True)
+    """Write ablation.json, ablation.csv, ablation.md, gamma_sweep.csv and threshold_grid.csv, each whole or not at all."""
     contents = {
         "ablation.json": dumps(made.to_dict()),
-        "ablation.csv": _csv(_flat(made.rows)),
+        "ablation.csv": csv_text(_long(made.rows)),
         "ablation.md": ablation_markdown(made),
-        "gamma_sweep.csv": _csv(made.gamma),
-        "threshold_grid.csv": _csv(made.grid),
+        "gamma_sweep.csv": csv_text(_table("gamma_sweep", made.gamma)),
+        "threshold_grid.csv": csv_text(_table("threshold_grid", made.grid)),
     }
     for name, text in contents.items():
-        (out / name).write_text(text, encoding="utf-8")
+        try:
+            replace_file(out / name, text.encode())
+        except OSError as error:
+            raise OutputError(f"Cannot write {name}: {error.strerror}. Continue with --resume.") from None
 
 
-def _flat(rows: Iterable[Row]) -> list[dict[str, Any]]:
-    lines = []
-    for row in rows:
-        for name, figure in row.figures.items():
-            low, high = figure.ci or (None, None)
-            delta, limits = row.deltas.get(name, (None, None))
-            from_, to = limits or (None, None)
-            lines.append(
-                {
-                    **{
-                        "configuration": row.name,
-                        "measure": name,
-                        "value": figure.value,
-                        "ci_low": low,
-                        "ci_high": high,
-                    },
-                    **{"fold_mean": figure.fold_mean, "fold_std": figure.fold_std, "seed_std": row.spread.get(name)},
-                    **{"delta": delta, "delta_low": from_, "delta_high": to, "n": figure.n},
-                }
-            )
-    return lines
+def _long(rows: Iterable[Row]) -> Table:
+    """A line for every figure of every configuration."""
+    columns = (
+        *("configuration", "measure", "value", "ci_low", "ci_high", "fold_mean", "fold_std", "seed_std"),
+        *("delta", "delta_low", "delta_high", "n"),
+    )
+    lines = [
+        (
+            *(row.name, name, one.value, *(one.ci or (None, None)), one.fold_mean, one.fold_std),
+            *(row.spread.get(name), *_limits(row.deltas.get(name)), one.n),
+        )
+        for row in rows
+        for name, one in row.figures.items()
+    ]
+    return Table("ablation", "What each stage adds", columns, tuple(lines))
 
 
-def _csv(lines: Sequence[Mapping[str, Any]]) -> str:
-    buffer = io.StringIO()
-    if lines:
-        writer = csv.DictWriter(buffer, list(lines[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(lines)
-    return buffer.getvalue()
+def _limits(gain: Gain | None) -> tuple[float | None, float | None, float | None]:
+    if gain is None:
+        return None, None, None
+    return gain[0], *(gain[1] or (None, None))
+
+
+def _table(name: str, points: Sequence[Mapping[str, Any]]) -> Table:
+    columns = tuple(points[0]) if points else ()
+    return Table(name, name.replace("_", " "), columns, tuple(tuple(point.values()) for point in points))
 
 
 def ablation_markdown(made: Ablation) -> str:
@@ -135,11 +135,11 @@ def _plain(value: Any) -> str:
 
 def print_ablation(made: Ablation, out: Path) -> None:
     """Print the figures of every configuration and what it gained."""
+    from rich import table as screen
     from rich.console import Console
-    from rich.table import Table
 
     columns = (*ALWAYS, *LATER)
-    table = Table(box=None, pad_edge=False)
+    table = screen.Table(box=None, pad_edge=False)
     table.add_column("configuration")
     for name in columns:
         table.add_column(name, justify="right")

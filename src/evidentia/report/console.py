@@ -44,8 +44,12 @@ HEADLINE = (
     "ExactMatch",
 )
 
+UNVERIFIED = "not yet verified (evidentia verify OUT)"
 
-def print_summary(evaluation: Evaluation, out: Path | None, *, everything: bool = False) -> None:
+
+def print_summary(
+    evaluation: Evaluation, out: Path | None, *, everything: bool = False, verified: str | None = None
+) -> None:
     """Headline numbers, what was not computed, what to be careful with, and where the files are."""
     console = Console(highlight=False)
     data = evaluation.dataset
@@ -67,7 +71,9 @@ def print_summary(evaluation: Evaluation, out: Path | None, *, everything: bool 
             console.print(f"{words} {check.code} {escape(check.title)}: {escape(check.message)}")
     statuses = Counter(check.status for check in evaluation.checks)
     checks = ", ".join(f"{count} {status}" for status, count in statuses.items())
-    console.print(f"{len(evaluation):,} numbers; checks: {checks}; not yet verified (evidentia verify OUT)")
+    console.print(f"{len(evaluation):,} numbers; checks: {checks}", end="\n" if verified else f"; {UNVERIFIED}\n")
+    if verified:
+        console.print(verified, soft_wrap=True)
     if out is not None:
         print_place(console, out, "summary.json, per_query.csv, tables, manifest.json")
     console.print("[dim]Research software, not a medical device.[/]")

@@ -10,8 +10,8 @@ from pathlib import Path
 from evidentia.report.selective_tables import selective_tables
 from evidentia.report.tables import Table, Value, delta_tables, tables_of
 from evidentia.results import Comparison, Evaluation
+from evidentia.tables.cells import defused
 
-_FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _LATEX = {
     "\\": r"\textbackslash{}",
     "&": r"\&",
@@ -83,7 +83,7 @@ def csv_cell(value: Value) -> Value:
     >>> csv_cell("=1+1"), csv_cell(-0.5), csv_cell("A.1")
     ("'=1+1", -0.5, 'A.1')
     """
-    return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
+    return defused(value) if isinstance(value, str) else value
 
 
 def latex(table: Table) -> str:

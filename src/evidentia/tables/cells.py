@@ -41,7 +41,7 @@ def holds_numbers(series: pl.Series) -> bool:
     return bool(filled.any() and _number(series).filter(filled).is_not_null().all())
 
 
-FORMULA = re.compile(r"'*[=+\-@\t\r]")
+FORMULA = re.compile(r"'*[=+\-@\t\r]")  # what a spreadsheet would run, also behind quotes that keep it from doing so
 QUOTED = re.compile(r"^'('*[=+\-@\t\r])")  # what a spreadsheet would run, behind the quote that keeps it from doing so
 
 
@@ -63,6 +63,12 @@ def defused(cell: str) -> str:
     ("'=s1|s2", 's1')
     """
     return f"'{cell}" if FORMULA.match(cell) else cell
+
+
+def defused_column(name: str) -> pl.Expr:
+    """The same for every cell of a column."""
+    cell = pl.col(name)
+    return pl.when(cell.str.contains(f"^{FORMULA.pattern}")).then(pl.lit("'") + cell).otherwise(cell).alias(name)
 
 
 def _wrong_type(table: Table, name: str, kind: str, bad: Ints) -> list[Problem]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -11,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evidentia.errors import EvidentiaError, InputError, OutputError
+from evidentia.results.folder import replace_file
 from evidentia.results.strict_json import dumps_by_line
 from evidentia.verify.agreement import check_dataset, check_gaps, check_settings, check_thresholds
 from evidentia.verify.attribution import attribution_sheets
@@ -85,14 +84,7 @@ class Verification:
     def save(self, folder: Path) -> None:
         """Write ``verification.json`` beside the result, whole or not at all."""
         try:
-            handle, name = tempfile.mkstemp(prefix=".verification.", dir=folder)
-            try:
-                with os.fdopen(handle, "w", encoding="utf-8") as file:
-                    file.write(self.to_json())
-                Path(name).chmod(0o644)
-                Path(name).replace(folder / "verification.json")
-            finally:
-                Path(name).unlink(missing_ok=True)
+            replace_file(folder / "verification.json", self.to_json().encode())
         except OSError as error:
             raise OutputError(f"Writing verification.json failed: {error.strerror}.") from None
 

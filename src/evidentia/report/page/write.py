@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +18,7 @@ from evidentia.report.page.read import read_content, verification_of
 from evidentia.report.page.render import figures_of, render
 from evidentia.report.page.text import latex_document, markdown
 from evidentia.report.write import csv_text
+from evidentia.results.folder import replace_file
 
 PAGE = "report.html"
 DATA: dict[Kind, str] = {
@@ -106,15 +105,7 @@ def _written(folder: Path, files: Mapping[str, bytes]) -> list[str]:
         try:
             if path.is_file() and path.read_bytes() == data:
                 continue
-            path.parent.mkdir(parents=True, exist_ok=True)
-            handle, temporary = tempfile.mkstemp(prefix=".report.", dir=path.parent)
-            try:
-                with os.fdopen(handle, "wb") as file:
-                    file.write(data)
-                Path(temporary).chmod(0o644)
-                Path(temporary).replace(path)
-            finally:
-                Path(temporary).unlink(missing_ok=True)
+            replace_file(path, data)
         except OSError as error:
             raise OutputError(f"Writing {name} failed: {error.strerror}.") from None
         changed.append(name)
