@@ -15,7 +15,7 @@ from typing import Any
 from evidentia import workflow
 from evidentia.corpus import Posts, read_corpus
 from evidentia.errors import InputError, OutputError, counted
-from evidentia.pipeline.build import encoders_of, system_of
+from evidentia.pipeline.build import encoders_of, system_of, token_layer
 from evidentia.pipeline.config import Config
 from evidentia.pipeline.lock import take
 from evidentia.pipeline.outputs import tables_of, write_models, write_tables
@@ -216,11 +216,14 @@ def embed(config: Config, posts: Posts, *, bar: Bar = no_bar) -> None:
     """Fill the cache of vectors, so that the folds only read it."""
     if config.cache is False:
         return
-    from evidentia.pipeline.encoders.make import make_encoder
+    from evidentia.pipeline.encoders.make import make_encoder, make_token_encoder
 
     for spec, settings in encoders_of(config).items():
         with bar("embedding") as progress:
             make_encoder(spec, settings, cache=config.cache).encode(posts.texts, kind="passage", progress=progress)
+    if (layer := token_layer(config)) is not None:
+        with bar("embedding tokens") as progress:
+            make_token_encoder(layer, cache=config.cache).states(posts.texts, progress=progress)
 
 
 def judge(tables: Path, out: Path, corpus: Corpus, judging: Judging, *, bar: Bar = no_bar) -> Judged:

@@ -58,8 +58,12 @@ def _one_retriever(config: Config, spec: str) -> Stage:
 
 
 def _learner(config: Config, name: str) -> Stage:
-    if name != "vectors":
+    if name in {"words", "characters"}:
         return Lexical("words" if name == "words" else "characters")
+    if name == "tokens":
+        from evidentia.pipeline.stages.tokens import TokenReader
+
+        return TokenReader(_cache(config), config.reranker.token_layers, config.reranker.token_epochs)
     from evidentia.pipeline.stages.vectors import Vectors
 
     spec = config.reranker.vectors
@@ -131,3 +135,11 @@ def encoders_of(config: Config) -> dict[str, Mapping[str, Any]]:
     if "gnn" in {config.graph.kind, config.gate.kind} and config.graph.space != "lsa":
         specs.append(config.graph.space)
     return {config.located(spec): config.model_settings(spec) for spec in dict.fromkeys(specs)}
+
+
+def token_layer(config: Config) -> int | None:
+    """The layer of MiniLM whose tokens a configuration reads; None where it reads none."""
+    from evidentia.pipeline.encoders.minilm import LAYERS
+
+    asked = config.reranker.kind == "ltr" and "tokens" in config.reranker.learners
+    return LAYERS - config.reranker.token_layers if asked else None

@@ -21,14 +21,14 @@ NONE = "none"
 MOST_SEED = 2**31 - 1
 _ENCODERS = ("sentence-transformers:NAME_OR_PATH", "openai:BASE_URL,MODEL")
 _SCORERS = ("cross-encoder:NAME_OR_PATH", "http:URL[,MODEL]")
-_LEARNERS = ("words", "characters", "vectors")
+_LEARNERS = ("words", "characters", "vectors", "tokens")
 _HOW_MANY = Whole(1, 100_000)
 _POLICY = Choice(("mass", "threshold", "fixed", "score_gap", "elbow"))
 _SHARE = Number(0, 1)
 _GAMMA = Number(0, 1, above=True)
 _HIDDEN = Whole(4, 4096, multiple=4)  # as many attention heads share it
 
-Learner = Literal["words", "characters", "vectors"]
+Learner = Literal["words", "characters", "vectors", "tokens"]
 
 
 @dataclass(frozen=True)
@@ -135,12 +135,17 @@ class RerankerConfig:
     learners: Annotated[
         tuple[Learner, ...],
         Setting(
-            Several(Choice(_LEARNERS), 0, 3, order=_LEARNERS), "Of ltr: classifiers of single sentences that it hears"
+            Several(Choice(_LEARNERS), 0, len(_LEARNERS), order=_LEARNERS),
+            "Of ltr: classifiers of single sentences that it hears",
         ),
     ] = ("words", "characters")
     vectors: Annotated[
         str, Setting(Spec(("minilm", NONE), _ENCODERS), 'Of ltr: the encoder behind the learner "vectors"')
     ] = "minilm"
+    token_layers: Annotated[
+        int, Setting(Whole(1, 6), 'Of the learner "tokens": how many of the last layers of MiniLM learn')
+    ] = 2
+    token_epochs: Annotated[int, Setting(Whole(1, 1_000), 'Of the learner "tokens": times through TRAIN')] = 2
     epochs: Annotated[int, Setting(Whole(1, 1_000), "Of fine-tuned: times through the pairs")] = 2
     max_pairs: Annotated[
         int, Setting(Whole(1, 100_000_000), "Of fine-tuned: pairs of criterion and sentence to learn from")

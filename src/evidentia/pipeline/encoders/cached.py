@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evidentia.errors import InputError
-from evidentia.pipeline.encoders.cache import Rows, Store, pair_hash, text_hash
-from evidentia.pipeline.encoders.interface import Encoder, Kind, PairScorer, Progress, Vectors
+from evidentia.pipeline.encoders.cache import Row, Store, pair_hash, text_hash
+from evidentia.pipeline.encoders.interface import Encoder, Kind, PairScorer, Progress, States, TokenEncoder, Vectors
 from evidentia.pipeline.settings import same_length
 
-Ask = Callable[[list[int]], Rows]
+Ask = Callable[[list[int]], Sequence[Row] | Vectors]
 
 
 @dataclass(frozen=True)
@@ -46,10 +46,8 @@ class _Asked:
         pieces: Callable[[list[int]], list[list[int]]],
         ask: Ask,
         progress: Progress | None,
-    ) -> Rows:
+    ) -> list[Row]:
         """One row per hash. ``pieces`` cuts the places of what is missing; each piece is kept before the next is asked."""
-        if not hashes:
-            return ask([])
         first: dict[bytes, int] = {}
         for place, key in enumerate(hashes):
             first.setdefault(key, place)
@@ -60,12 +58,13 @@ class _Asked:
         _tell(progress, len(known), len(first))
         for piece in pieces(missing):
             rows = ask(piece)
-            _same_width(known, rows)
+            if self.store.width is None:
+                _same_width(known, rows)
             keys = [hashes[place] for place in piece]
             self.store.put(keys, rows)
             known |= dict(zip(keys, rows, strict=True))
             _tell(progress, len(known), len(first))
-        return np.stack([known[key] for key in hashes])
+        return [known[key] for key in hashes]
 
 
 class CachedEncoder:
@@ -94,10 +93,49 @@ class CachedEncoder:
             longest_first = sorted(missing, key=lambda place: -len(texts[place]))
             return _cut(longest_first, self._piece)
 
-        def ask(piece: list[int]) -> Rows:
+        def ask(piece: list[int]) -> Vectors:
             return self._encoder.encode([texts[place] for place in piece], kind=kind)
 
-        return self._asked.look_up([text_hash(text, kind) for text in texts], pieces, ask, progress)
+        if not texts:
+            return ask([])
+        return np.stack(self._asked.look_up([text_hash(text, kind) for text in texts], pieces, ask, progress))
+
+
+class CachedTokens:
+    """An encoder of tokens with a memory: some hundred megabytes for ten thousand sentences."""
+
+    def __init__(self, encoder: TokenEncoder, store: Store, *, piece: int = 256) -> None:
+        self.store = store
+        self._encoder = encoder
+        self._asked = _Asked(store)
+        self._piece = piece
+
+    @property
+    def key(self) -> str:
+        """The key of the encoder itself."""
+        return self._encoder.key
+
+    @property
+    def width(self) -> int:
+        """The width of the encoder itself."""
+        return self._encoder.width
+
+    @property
+    def cache(self) -> CacheReport:
+        """Hits, misses and notes so far."""
+        return self._asked.report
+
+    def states(self, texts: Sequence[str], *, progress: Progress | None = None) -> list[States]:
+        """One matrix per text; every different text is asked for once."""
+
+        def pieces(missing: list[int]) -> list[list[int]]:
+            return _cut(sorted(missing, key=lambda place: -len(texts[place])), self._piece)
+
+        def ask(piece: list[int]) -> list[States]:
+            return [rows.ravel() for rows in self._encoder.states([texts[place] for place in piece])]
+
+        kept = self._asked.look_up([text_hash(text, "passage") for text in texts], pieces, ask, progress)
+        return [row.astype(np.float16, copy=False).reshape(-1, self.width) for row in kept]
 
 
 class CachedPairScorer:
@@ -142,11 +180,12 @@ class CachedPairScorer:
                 return [piece for group in groups for piece in _cut(group, self._piece)]
             return _cut(sorted(missing, key=lambda place: -len(queries[place]) - len(passages[place])), self._piece)
 
-        def ask(piece: list[int]) -> Rows:
+        def ask(piece: list[int]) -> Vectors:
             scores = self._scorer.score([queries[place] for place in piece], [passages[place] for place in piece])
             return scores[:, None]
 
-        return self._asked.look_up(self._hashes(queries, passages), pieces, ask, progress).reshape(len(queries))
+        kept = self._asked.look_up(self._hashes(queries, passages), pieces, ask, progress)
+        return np.concatenate([np.zeros(0, np.float32), *kept])
 
     def _hashes(self, queries: Sequence[str], passages: Sequence[str]) -> list[bytes]:
         among = [b""] * len(queries)
@@ -175,11 +214,11 @@ def _cut(places: list[int], size: int) -> list[list[int]]:
     return [places[start : start + size] for start in range(0, len(places), size)]
 
 
-def _same_width(known: dict[bytes, Rows], rows: Rows) -> None:
+def _same_width(known: dict[bytes, Row], rows: Sequence[Row] | Vectors) -> None:
     """Refuse vectors of another length than those in the cache: another model answers under the same name."""
-    if known and len(rows) and (before := len(next(iter(known.values())))) != rows.shape[1]:
+    if known and len(rows) and (before := len(next(iter(known.values())))) != len(rows[0]):
         raise InputError(
-            f"The model gives {rows.shape[1]} numbers per text, the cache has {before}: another model answers under the "
+            f"The model gives {len(rows[0])} numbers per text, the cache has {before}: another model answers under the "
             "same name. Set its version, or delete the cache."
         )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -24,15 +24,15 @@ from evidentia.pipeline.encoders.minilm import minilm_folder, plain_text
 from evidentia.pipeline.encoders.sources import Source, loaded
 from evidentia.pipeline.encoders.vectors import finite
 from evidentia.pipeline.extras import neural
+from evidentia.pipeline.learning import descend, mean_losses, plan_batches
 from evidentia.pipeline.reproducible import quiet, reproducible
 from evidentia.pipeline.settings import key_of, same_length
 from evidentia.pipeline.stage import Parts
-from evidentia.tables.queries import Bools, Ints
+from evidentia.tables.queries import Bools
 
 DOCUMENT = "evidentia.json"
 SCHEMA = "evidentia.cross-encoder/1"
 MINILM = "minilm"
-_SORTED_TOGETHER = 20  # batches whose pairs are sorted by length, so that little is padding
 
 
 @dataclass(frozen=True)
@@ -163,9 +163,11 @@ def fine_tune(
     with reproducible(seed):
         tokenizer, model = _load(_base_folder(base))
         tokens = _Tokens(tokenizer, [queries[i] for i in chosen], [passages[i] for i in chosen], max_tokens)
-        plan = _plan(tokens.lengths, batch_size, epochs, np.random.default_rng(seed))
-        losses = _learn(model, tokens, labels[chosen], plan, learning_rate, progress=progress)
-    means = tuple(float(np.mean(part)) for part in np.array_split(losses, epochs))
+        plan = plan_batches(tokens.lengths, batch_size, epochs, np.random.default_rng(seed))
+        rates = {learning_rate: model.parameters()}
+        truth = neural("torch").from_numpy(labels[chosen].astype(np.float32))
+        losses = descend(model, partial(_loss, model, tokens, truth), plan, rates, progress=progress)
+    means = mean_losses(losses, epochs)
     shown = base if base == MINILM else Path(base).name
     lesson = Lesson(
         shown, seed, epochs, batch_size, learning_rate, max_tokens, len(chosen), int(labels[chosen].sum()), means
@@ -206,45 +208,9 @@ class _Tokens:
         }
 
 
-def _plan(lengths: list[int], size: int, epochs: int, rng: np.random.Generator) -> list[list[int]]:
-    """The batches of all epochs: random, with pairs of like length together."""
-    batches: list[list[int]] = []
-    known: Ints = np.array(lengths)
-    for _ in range(epochs):
-        order = rng.permutation(len(known))
-        pools = [
-            order[start : start + size * _SORTED_TOGETHER] for start in range(0, len(order), size * _SORTED_TOGETHER)
-        ]
-        cut = [pool[np.argsort(known[pool], kind="stable")] for pool in pools]
-        made = [pool[start : start + size].tolist() for pool in cut for start in range(0, len(pool), size)]
-        batches += [made[place] for place in rng.permutation(len(made)).tolist()]
-    return batches
-
-
-def _learn(
-    model: Any, tokens: _Tokens, labels: Bools, plan: list[list[int]], rate: float, *, progress: Progress | None
-) -> list[float]:
-    """Walk through the plan once; the loss of every batch."""
-    torch = neural("torch")
-    optimizer = torch.optim.AdamW(model.parameters(), rate, weight_decay=0.01)
-    truth = torch.from_numpy(labels.astype(np.float32))
-    rising = max(1, len(plan) // 10)
-    losses = []
-    model.train()
-    for step, batch in enumerate(plan):
-        share = min((step + 1) / rising, (len(plan) - step) / max(1, len(plan) - rising))
-        optimizer.param_groups[0]["lr"] = rate * share
-        optimizer.zero_grad()
-        logits = model(**tokens.batch(batch)).logits[:, 0]
-        loss = torch.nn.functional.binary_cross_entropy_with_logits(logits, truth[batch])
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        losses.append(float(loss.detach()))
-        if progress is not None:
-            progress(step + 1, len(plan))
-    model.eval()
-    return losses
+def _loss(model: Any, tokens: _Tokens, truth: Any, batch: list[int]) -> Any:
+    logits = model(**tokens.batch(batch)).logits[:, 0]
+    return neural("torch").nn.functional.binary_cross_entropy_with_logits(logits, truth[batch])
 
 
 def _base_folder(base: str) -> Path:

@@ -6,7 +6,7 @@ then the same text gives the same bytes in any company and order (as measured wi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -55,16 +55,24 @@ def padded(lists: Sequence[Sequence[int]], filler: int = 0) -> tuple[Tokens, Tok
 def run_batches(
     lengths: Sequence[int], run: Callable[[list[int]], Any], width: int, progress: Progress | None
 ) -> NDArray[np.float32]:
-    """The rows that ``run`` gives for the places of each batch, put back into the order of the texts.
+    """The rows that ``run`` gives for the places of each batch, put back into the order of the texts."""
+    made = np.zeros((len(lengths), width), np.float32)
+    for batch, rows in each_batch(lengths, run, progress):
+        made[batch] = rows
+    return made
+
+
+def each_batch(
+    lengths: Sequence[int], run: Callable[[list[int]], Any], progress: Progress | None
+) -> Iterator[tuple[list[int], Any]]:
+    """The places of each batch, and what ``run`` gives for them.
 
     A batch that is not full repeats its first text: products of other shapes may round differently.
     """
-    made = np.zeros((len(lengths), width), np.float32)
     done = 0
     for batch in length_batches(lengths):
         full = batch + [batch[0]] * (ROWS - len(batch))
-        made[batch] = run(full)[: len(batch)]
+        yield batch, run(full)[: len(batch)]
         done += len(batch)
         if progress is not None:
             progress(done, len(lengths))
-    return made

