@@ -97,6 +97,7 @@ def _graph(config: Config, source: str) -> Stage:
         layers=given.layers,
         hidden=given.hidden,
         epochs=given.epochs,
+        networks=given.networks,
     )
 
 
@@ -116,6 +117,9 @@ def _gate(config: Config, last: str) -> Stage:
         hidden=given.hidden,
         epochs=given.epochs,
         patience=given.patience,
+        networks=given.networks,
+        blend=given.blend,
+        trees=given.trees,
     )
 
 

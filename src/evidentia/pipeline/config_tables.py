@@ -27,6 +27,7 @@ _POLICY = Choice(("mass", "threshold", "fixed", "score_gap", "elbow"))
 _SHARE = Number(0, 1)
 _GAMMA = Number(0, 1, above=True)
 _HIDDEN = Whole(4, 4096, multiple=4)  # as many attention heads share it
+_NETWORKS = Whole(1, 100)
 
 Learner = Literal["words", "characters", "vectors", "tokens"]
 
@@ -175,6 +176,7 @@ class GraphConfig:
     space: Annotated[str, Setting(Spec(("lsa", "minilm"), _ENCODERS), "Where sentences are alike")] = "lsa"
     layers: Annotated[int, Setting(Whole(0, 16), "Of gnn: how many")] = 2
     hidden: Annotated[int, Setting(_HIDDEN, "Of gnn: width of a layer")] = 64
+    networks: Annotated[int, Setting(_NETWORKS, "Of gnn: how many, each with a seed of its own; their mean counts")] = 3
     epochs: Annotated[int, Setting(Whole(1, 10_000), "Of gnn: times through TRAIN, at most")] = 30
     conv: Annotated[
         Literal["gatv2", "gat", "sage"], Setting(Choice(("gatv2", "gat", "sage")), "Of gnn: the convolution")
@@ -248,6 +250,8 @@ class GateConfig:
         Setting(Choice(("auto", "platt", "isotonic")), "Makes probabilities on TUNE"),
     ] = "auto"
     hidden: Annotated[int, Setting(_HIDDEN, "Of gnn: width of a layer")] = 64
+    networks: Annotated[int, Setting(_NETWORKS, "Of gnn: how many, each with a seed of its own; their mean counts")] = 3
+    blend: Annotated[bool, Setting(YesNo(), "Of gnn: the mean with a pooled gate")] = True
     epochs: Annotated[int, Setting(Whole(1, 10_000), "Of gnn: times through TRAIN, at most")] = 40
     patience: Annotated[int, Setting(Whole(1, 10_000), "Of gnn: epochs without gain before it stops")] = 5
 

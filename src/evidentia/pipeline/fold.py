@@ -74,7 +74,8 @@ class Division(Frozen):
 class Outcome:
     """What a step learnt, and what it says of all posts: of TRAIN posts by models that had not seen them.
 
-    ``scores`` has a row per sentence or per post, as the stage says; posts outside the division score 0 if the stage learns.
+    ``scores`` has a row per sentence or per post, as the stage says. Where the stage learns, posts outside the division score
+    0, and so do TRAIN posts before a gate: no stage comes after it that would learn from them.
     """
 
     space: Parts
@@ -93,7 +94,7 @@ def run_step(step: Step, view: View, division: Division, gold: Bools, *, seed: i
         return Outcome(space, model, stage.score(space, model, inputs))
     scores = np.zeros((len(view.posts) if stage.per == "post" else len(view.posts.texts), len(view.posts.criteria)))
     taught.ask(model, division.others, scores)
-    for part in np.unique(division.part).tolist():
+    for part in [] if stage.per == "post" else np.unique(division.part).tolist():
         unseen = division.part == part
         taught.ask(taught.fit(division.train[~unseen], seed + 1 + part), division.train[unseen], scores)
     return Outcome(space, model, scores)

@@ -31,6 +31,25 @@ class Parts:
         assert not (self.arrays.keys() & other.arrays.keys())
         return Parts({**self.document, **other.document}, {**self.arrays, **other.arrays})
 
+    def under(self, name: str) -> Parts:
+        """The same under names that begin with one of their own, to be joined with others."""
+        document, arrays = (
+            {f"{name}/{key}": value for key, value in part.items()} for part in (self.document, self.arrays)
+        )
+        return Parts(document, arrays)
+
+    def within(self, name: str) -> Parts:
+        """What was put under a name.
+
+        >>> Parts({"a": 1}).under("one").joined(Parts({"b": 2})).within("one").document
+        {'a': 1}
+        """
+        document, arrays = (
+            {key.removeprefix(f"{name}/"): value for key, value in part.items() if key.startswith(f"{name}/")}
+            for part in (self.document, self.arrays)
+        )
+        return Parts(document, arrays)
+
 
 @dataclass(frozen=True, eq=False)
 class View(Frozen):

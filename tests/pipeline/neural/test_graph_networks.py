@@ -1,21 +1,20 @@
-"""Both graph networks learn what only neighbours tell, repeat to the byte, and come back from files as they were."""
+"""Both graph networks learn what only neighbours tell, repeat to the byte, and come back from their parts as they were."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from evidentia.errors import InputError, OutputError
+from evidentia.errors import InputError
 from evidentia.pipeline.graphs import Graphs
 from evidentia.pipeline.neural.batches import Batches, Scaling
 from evidentia.pipeline.neural.gate import NoEvidenceGate
 from evidentia.pipeline.neural.reranker import GraphReranker
 from evidentia.pipeline.neural.settings import GraphSettings
+from pipeline.stages.bench import saved
 
 from .toys import WIDTH, Toy, toy
 
@@ -58,14 +57,14 @@ def test_the_reranker_puts_gold_first() -> None:
 
 
 @BOTH
-def test_the_same_seed_gives_the_same_bytes_and_another_one_others(model: Model, tmp_path: Path) -> None:
-    for name, seed in (("one", 7), ("two", 7), ("other", 8)):
+def test_the_same_seed_gives_the_same_bytes_and_another_one_others(model: Model) -> None:
+    made = []
+    for seed in (7, 7, 8):
         torch.rand(3)  # what torch drew before does not matter
-        fitted(model, epochs=3, seed=seed).save(tmp_path / name)
-    files = [{path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("one", "two", "other")]
-    assert set(files[0]) == {"model.safetensors", "model.json"}
-    assert files[0] == files[1]
-    assert files[0]["model.safetensors"] != files[2]["model.safetensors"]
+        parts = fitted(model, epochs=3, seed=seed).to_parts()
+        made.append((parts.document, {name: value.tobytes() for name, value in parts.arrays.items()}))
+    assert made[0] == made[1]
+    assert made[0][1] != made[2][1]
 
 
 @BOTH
@@ -80,10 +79,9 @@ def test_fitting_leaves_torch_as_it_was(model: Model) -> None:
 
 @BOTH
 @CONVOLUTIONS
-def test_a_saved_network_scores_as_before(model: Model, conv: str, tmp_path: Path) -> None:
+def test_a_network_scores_as_before_when_it_was_kept(model: Model, conv: str) -> None:
     made = fitted(model, epochs=2, conv=conv)
-    made.save(tmp_path / "net")
-    loaded = model.load(tmp_path / "net")
+    loaded = model.from_parts(saved(made.to_parts()))
     assert loaded.score(EVAL.graphs).tobytes() == made.score(EVAL.graphs).tobytes()
     assert loaded.settings == made.settings
     assert loaded.training == made.training
@@ -187,25 +185,6 @@ def test_nothing_to_learn_from_is_told(model: Model) -> None:
 def test_graphs_with_other_features_are_refused(model: Model) -> None:
     with pytest.raises(InputError, match=r"5 node features and criteria of 6 numbers; .* fitted to 4 and 6"):
         fitted(model, epochs=1).score(toy(4, 10, features=5).graphs)
-
-
-def test_a_folder_that_does_not_fit_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="holds no network"):
-        GraphReranker.load(tmp_path)
-    made = fitted(GraphReranker, epochs=1)
-    made.save(tmp_path / "net")
-    with pytest.raises(InputError, match="does not hold a no-evidence-gate"):
-        NoEvidenceGate.load(tmp_path / "net")
-    document = json.loads((tmp_path / "net" / "model.json").read_text())
-    document["settings"]["layers"] = 3
-    (tmp_path / "net" / "model.json").write_text(json.dumps(document))
-    with pytest.raises(InputError, match="do not fit together"):
-        GraphReranker.load(tmp_path / "net")
-    (tmp_path / "net" / "model.safetensors").write_bytes(b"short")
-    with pytest.raises(InputError, match="is damaged or from another network"):
-        GraphReranker.load(tmp_path / "net")
-    with pytest.raises(OutputError, match="Cannot write"):
-        made.save(tmp_path / "net" / "model.json" / "under-a-file")
 
 
 def test_progress_is_told_per_epoch() -> None:

@@ -21,8 +21,8 @@ pytest.importorskip("torch", reason="graph networks need torch")
 pytest.importorskip("torch_geometric", reason="graph networks need torch_geometric")
 
 STEPS = (Step("retriever", Bm25(), 6), Step("reranker", Lexical()))
-RANKER = GraphNetwork(hidden=8, epochs=3)
-GATE = NetworkGate(hidden=8, epochs=3, trees=5, sources=("reranker", "retriever"))
+RANKER = GraphNetwork(hidden=8, epochs=3, networks=1)
+GATE = NetworkGate(hidden=8, epochs=3, trees=5, networks=1, blend=False, sources=("reranker", "retriever"))
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,9 @@ def view() -> View:
     return after(STEPS, corpus(), division())
 
 
-@pytest.mark.parametrize("stage", [RANKER, GATE, replace(GATE, blend=True, conv="gat"), replace(RANKER, conv="sage")])
+@pytest.mark.parametrize(
+    "stage", [RANKER, GATE, replace(GATE, blend=True, networks=2, conv="gat"), replace(RANKER, networks=2, conv="sage")]
+)
 def test_a_network_keeps_the_promises_of_a_stage(stage: Stage, view: View) -> None:
     first = claims_of_a_stage(stage, view, corpus(), division())
     again = run_step(Step("it", stage), view, division(), corpus().gold, seed=3)
@@ -59,6 +61,15 @@ def test_the_ranking_is_mixed_by_the_weight_of_tune(view: View) -> None:
     np.testing.assert_allclose(said[0.5], (said[0.0] + said[1.0]) / 2)
     assert model.document["weight"] in model.document["weights"]
     assert model.document["tune_ndcg"][int(model.document["weight"] * 10)] == max(model.document["tune_ndcg"])
+
+
+def test_several_networks_count_by_their_mean(view: View) -> None:
+    space, two = GATE.space(view), replace(GATE, networks=2)
+    inputs = two.inputs(space, view)
+    model = run_step(Step("it", two), view, division(), corpus().gold, seed=3).model
+    one, other = (GATE.score(space, model.within(at).under("0").joined(Parts({"networks": 1})), inputs) for at in "01")
+    assert (one != other).any()
+    np.testing.assert_allclose(two.score(space, model, inputs), (one + other) / 2)
 
 
 def test_what_is_no_candidate_scores_as_the_lowest_of_its_query(view: View) -> None:
@@ -94,8 +105,7 @@ def test_a_corpus_that_teaches_nothing_gives_a_constant(stage: Stage, view: View
     outcome = run_step(Step("it", stage), view, division(), gold, seed=3)
     assert np.isfinite(outcome.scores).all()
     if stage.per == "post":
-        places = np.concatenate([division().train, division().others])
-        assert (outcome.scores[places] == (6 if everything else -6)).all()
+        assert (outcome.scores[division().others] == (6 if everything else -6)).all()
     elif not everything:
         others = corpus().sentences_of(division().others)
         np.testing.assert_array_equal(outcome.scores[others], view.scores["reranker"][others])

@@ -25,7 +25,6 @@ _AT_ONCE = 512
 class NoEvidenceGate(GraphModel):
     """Gives every query a logit: sentences and criterion are nodes of two kinds that read each other, then are pooled."""
 
-    kind = "no-evidence-gate"
     build = staticmethod(build_gate)
     logits = staticmethod(gate_logits)
 

@@ -1,22 +1,19 @@
-"""What both networks have in common: scaled graphs in, logits out, and a folder to be kept in."""
+"""What both networks have in common: scaled graphs in, logits out, and parts that can be kept."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import asdict, fields
-from pathlib import Path
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 
-from evidentia.errors import InputError, typed
 from evidentia.pipeline import stage
 from evidentia.pipeline.extras import neural
 from evidentia.pipeline.graphs import Graphs
 from evidentia.pipeline.neural.batches import Batch, Batches, Scaling, Tensor, check_widths
 from evidentia.pipeline.neural.networks import Parts
 from evidentia.pipeline.neural.settings import GraphSettings, graph_settings
-from evidentia.pipeline.neural.storage import load_model, save_model
 from evidentia.pipeline.neural.training import Training
 from evidentia.tables.queries import Floats
 
@@ -24,9 +21,7 @@ _AT_ONCE = 512  # graphs that are scored together
 
 
 class GraphModel(ABC):
-    """A fitted network. Made by ``fit`` or ``load``, not by hand."""
-
-    kind: ClassVar[str]
+    """A fitted network. Made by ``fit`` or ``from_parts``, not by hand."""
 
     def __init__(self, settings: GraphSettings, scaling: Scaling, parts: Parts, training: Training) -> None:
         self.settings = settings
@@ -57,11 +52,6 @@ class GraphModel(ABC):
             made = [self.logits(self._parts, batch, self.settings).numpy() for batch in cut]
         return np.concatenate([np.zeros(0), *made])
 
-    def save(self, folder: Path) -> None:
-        """Write the network into a folder: safetensors and JSON."""
-        saved = self.to_parts()
-        save_model(folder, self.kind, saved.arrays, saved.document)
-
     def to_parts(self) -> stage.Parts:
         """The network as a document and arrays."""
         features, criterion = _widths(self._parts)
@@ -69,15 +59,6 @@ class GraphModel(ABC):
         scaling = {f"scaling.{name}": value for name, value in vars(self.scaling).items()}
         about = {"settings": asdict(self.settings), "features": features, "criterion": criterion}
         return stage.Parts({**about, "training": self.training.to_dict()}, weights | scaling)
-
-    @classmethod
-    def load(cls, folder: Path) -> Self:
-        """Read what ``save`` wrote."""
-        arrays, document = load_model(folder, cls.kind)
-        try:
-            return cls.from_parts(stage.Parts(document, arrays))
-        except (LookupError, TypeError, ValueError, RuntimeError):
-            raise InputError(f"{typed(folder.name)}: the parts of this {cls.kind} do not fit together.") from None
 
     @classmethod
     def from_parts(cls, saved: stage.Parts) -> Self:

@@ -29,7 +29,6 @@ from evidentia.tables.queries import Bools, Ints
 class GraphReranker(GraphModel):
     """Gives every sentence of a query a logit, from its features, its neighbours and the criterion."""
 
-    kind = "graph-reranker"
     build = staticmethod(build_reranker)
     logits = staticmethod(reranker_logits)
 

@@ -77,16 +77,14 @@ class Fused:
         """What every part has learnt without labels, under names that begin with its number."""
         together = Parts()
         for at, part in enumerate(self.parts):
-            own = part.space(train)
-            document = {f"{at}/{name}": value for name, value in own.document.items()}
-            together = together.joined(Parts(document, {f"{at}/{name}": value for name, value in own.arrays.items()}))
+            together = together.joined(part.space(train).under(str(at)))
         return together
 
     def inputs(self, space: Parts, view: View) -> Sentences:
         """The fused scores of every sentence."""
         offsets, fused = view.posts.offsets, np.zeros(view.kept.shape)
         for at, (part, weight) in enumerate(zip(self.parts, self.weights or (1.0,) * len(self.parts), strict=True)):
-            own = _part_of(space, at)
+            own = space.within(str(at))
             score = part.score(own, Parts(), part.inputs(own, view))
             if self.how == "rrf":
                 fused += weight / (self.rrf_k + shared_ranks(score, view.kept, offsets))
@@ -102,15 +100,6 @@ class Fused:
         """The fused scores."""
         scores: Floats = inputs.features
         return scores
-
-
-def _part_of(space: Parts, at: int) -> Parts:
-    """What one part has learnt, under its own names."""
-    document, arrays = (
-        {name.partition("/")[2]: value for name, value in named.items() if name.startswith(f"{at}/")}
-        for named in (space.document, space.arrays)
-    )
-    return Parts(document, arrays)
 
 
 def shared_ranks(score: Floats, kept: Bools, offsets: Ints) -> Floats:

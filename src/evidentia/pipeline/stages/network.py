@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -10,6 +12,7 @@ import numpy as np
 from evidentia.corpus.posts import rows_of
 from evidentia.pipeline.mixing import choose_weight, mixed
 from evidentia.pipeline.neural.gate import NoEvidenceGate
+from evidentia.pipeline.neural.model import GraphModel
 from evidentia.pipeline.neural.reranker import GraphReranker
 from evidentia.pipeline.neural.settings import GraphSettings, graph_settings
 from evidentia.pipeline.stage import Lesson, Parts, Per, View
@@ -21,7 +24,8 @@ from evidentia.pipeline.stages.spaces import LSA
 from evidentia.tables.queries import Bools, Floats, Frozen, Ints
 
 _CERTAIN = 6.0  # log odds where TRAIN knows one answer only
-_POOLED = "pooled/"
+_POOLED = "pooled"
+_APART = 1_000_003  # between the seeds of networks
 _RANKING = {"batch_size": 256, "negatives": 2.0, "node_loss": 3.0}
 _GATING = {"batch_size": 256, "learning_rate": 1e-3, "share": 0.5}
 
@@ -40,6 +44,7 @@ class _OverGraphs:
     dropout: float = 0.2
     epochs: int = 30
     patience: int = 3
+    networks: int = 3
     learns: ClassVar[bool] = True
 
     @property
@@ -53,6 +58,13 @@ class _OverGraphs:
     def space(self, train: View) -> Parts:
         """Where sentences are alike."""
         return self._meaning.learn(train)
+
+    def _several(self, fit: Callable[[int], GraphModel], seed: int) -> Parts:
+        """Networks that differ in their seed only: their mean is steadier than any of them."""
+        together = Parts({"networks": self.networks})
+        for at in range(self.networks):
+            together = together.joined(fit(seed + at * _APART).to_parts().under(str(at)))
+        return together
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +81,7 @@ class Refinable(Frozen):
 
 @dataclass(frozen=True, kw_only=True)
 class GraphNetwork(_OverGraphs):
-    """A graph network over the candidates of each query; mixed with the input by a weight chosen on TUNE.
+    """Graph networks over the candidates of each query; their mean is mixed with the input by a weight chosen on TUNE.
 
     TUNE also says when to stop learning. Where no candidate of TRAIN is gold the input is left as it is.
     """
@@ -86,25 +98,27 @@ class GraphNetwork(_OverGraphs):
         train, tune = (_taught(inputs, posts, lesson.gold) for posts in (lesson.posts, lesson.tune))
         if not train.nodes.any():
             return Parts({"weight": 0.0})
-        fitted = GraphReranker.fit(
+        fit = partial(
+            GraphReranker.fit,
             train.asked.graphs,
             train.nodes,
             tune=(tune.asked.graphs, tune.nodes) if tune.nodes.any() else None,
-            seed=seed,
             epochs=self.epochs,
             patience=self.patience,
             settings=self._network(**_RANKING),
         )
+        fitted = self._several(lambda own: fit(seed=own), seed)
         kept, offsets = tune.asked.kept, tune.asked.offsets
-        weight = choose_weight(tune.given, _said(fitted, tune.asked), kept=kept, gold=tune.gold, offsets=offsets)
-        return fitted.to_parts().joined(Parts(weight.to_dict()))
+        said = tune.asked.spread(_said(GraphReranker, fitted, tune.asked))
+        weight = choose_weight(tune.given, said, kept=kept, gold=tune.gold, offsets=offsets)
+        return fitted.joined(Parts(weight.to_dict()))
 
     def score(self, space: Parts, model: Parts, inputs: Refinable) -> Floats:
         """The mixture."""
         weight = float(model.document["weight"])
         if weight == 0:
             return inputs.given
-        return mixed(inputs.given, _said(GraphReranker.from_parts(model), inputs.asked), weight)
+        return mixed(inputs.given, inputs.asked.spread(_said(GraphReranker, model, inputs.asked)), weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,8 +137,11 @@ def _taught(inputs: Refinable, posts: Ints, gold: Bools) -> _Taught:
     return _Taught(taken.asked, taken.given, known, taken.asked.nodes(known))
 
 
-def _said(fitted: GraphReranker, asked: QueryGraphs) -> Floats:
-    return asked.spread(fitted.score(asked.graphs, at_once=asked.criteria))
+def _said(kind: type[GraphModel], model: Parts, asked: QueryGraphs) -> Floats:
+    """The mean of what the networks say."""
+    networks = [kind.from_parts(model.within(str(at))) for at in range(int(model.document["networks"]))]
+    said: Floats = np.mean([each.score(asked.graphs, at_once=asked.criteria) for each in networks], axis=0)
+    return said
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,9 +158,9 @@ class Gated(Frozen):
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkGate(_OverGraphs):
-    """A graph network of sentences and criterion that also knows the pooled scores of the query.
+    """Graph networks of sentences and criterion that also know the pooled scores of the query.
 
-    TUNE says when to stop learning. With ``blend`` the answer is the mean of its log odds and those of a `PooledGate`.
+    TUNE says when to stop learning. With ``blend`` the answer is the mean of their log odds and those of a `PooledGate`.
     """
 
     sources: tuple[str, ...] = ("graph", "reranker", "retriever")
@@ -151,7 +168,7 @@ class NetworkGate(_OverGraphs):
     dropout: float = 0.3
     epochs: int = 40
     patience: int = 5
-    blend: bool = False
+    blend: bool = True
     trees: int = 120
     per: ClassVar[Per] = "post"
 
@@ -172,40 +189,24 @@ class NetworkGate(_OverGraphs):
         labels, tune_labels = has[lesson.posts].ravel(), has[lesson.tune].ravel()
         if labels.all() or not labels.any():
             return Parts({"constant": _CERTAIN if labels.any() else -_CERTAIN})
-        fitted = NoEvidenceGate.fit(
+        fit = partial(
+            NoEvidenceGate.fit,
             inputs.asked.take(lesson.posts).graphs,
             labels,
             tune=(inputs.asked.take(lesson.tune).graphs, tune_labels) if len(tune_labels) else None,
-            seed=seed,
             epochs=self.epochs,
             patience=self.patience,
             settings=self._network(**_GATING),
-        ).to_parts()
+        )
+        fitted = self._several(lambda own: fit(seed=own), seed)
         if not self.blend:
             return fitted
-        return fitted.joined(_named(self._beside.fit(inputs.pooled, lesson, seed=seed)))
+        return fitted.joined(self._beside.fit(inputs.pooled, lesson, seed=seed).under(_POOLED))
 
     def score(self, space: Parts, model: Parts, inputs: Gated) -> Floats:
         """The log odds that each query has evidence, posts x criteria."""
         shape = inputs.pooled.values.shape[:2]
         if "constant" in model.document:
             return np.full(shape, float(model.document["constant"]))
-        graphs = inputs.asked.graphs
-        odds = NoEvidenceGate.from_parts(model).score(graphs, at_once=inputs.asked.criteria).reshape(shape)
-        return (odds + self._beside.score(Parts(), _unnamed(model), inputs.pooled)) / 2 if self.blend else odds
-
-
-def _named(beside: Parts) -> Parts:
-    """The classifier's parts under names that the network's do not have."""
-    document, arrays = (
-        {_POOLED + name: value for name, value in part.items()} for part in (beside.document, beside.arrays)
-    )
-    return Parts(document, arrays)
-
-
-def _unnamed(model: Parts) -> Parts:
-    document, arrays = (
-        {name.removeprefix(_POOLED): value for name, value in part.items() if name.startswith(_POOLED)}
-        for part in (model.document, model.arrays)
-    )
-    return Parts(document, arrays)
+        odds = _said(NoEvidenceGate, model, inputs.asked).reshape(shape)
+        return (odds + self._beside.score(Parts(), model.within(_POOLED), inputs.pooled)) / 2 if self.blend else odds
