@@ -136,7 +136,7 @@ def test_the_demo_goes_from_invented_texts_to_a_verified_result(tmp_path: Path) 
 
 def test_the_demo_of_full_size_keeps_the_promise_of_the_card() -> None:
     settings = demo._settings(1477, 7)
-    assert settings["corpus"] == {"path": "synthetic", "card": "redsm5"}
+    assert settings["corpus"] == {"path": "synthetic", "card": "synthetic"}
     posts = synthetic_corpus()
     assert (len(posts), len(posts.criteria), int(posts.has_evidence().sum())) == (1477, 10, 1379)
 

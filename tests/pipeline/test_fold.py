@@ -186,7 +186,9 @@ class TestWhoLearnsFromWhom:
         posts = all_gold(lengths)
         scores = run(posts, (Step("recorder", Recorder(per=per)),))["recorder"].scores
         assert scores.shape == (rows or sum(lengths), 2)
-        assert scores.min() > 0  # nobody was left out
+        asked = divided(posts).others if per == "post" else np.arange(len(scores))  # nothing learns from a gate
+        assert scores[asked].min() > 0
+        assert not np.delete(scores, asked, axis=0).any()
 
     def test_a_stage_that_speaks_of_the_wrong_thing_is_caught(self) -> None:
         class Confused(Recorder):

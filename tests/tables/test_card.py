@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from evidentia.errors import InputError
@@ -19,6 +21,13 @@ def test_redsm5_ships_with_the_package():
     assert card.every_pair
     assert card.descriptions["A.9"] == "suicidal thoughts"
     assert card.targets["ScreeningSensitivity"] == Target(at_least=0.995)
+
+
+def test_the_card_of_the_synthetic_corpus_differs_in_what_is_expected():
+    real, invented = load_card("redsm5"), load_card("synthetic")
+    assert real.expected
+    assert replace(real, name="synthetic", title=invented.title, expected=invented.expected) == invented
+    assert not invented.expected
 
 
 def test_a_card_of_ones_own(write: Write):

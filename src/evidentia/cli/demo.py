@@ -54,7 +54,7 @@ def demo(
 
 
 def _settings(posts: int, seed: int) -> dict[str, Any]:
-    """The default pipeline on the synthetic corpus; at full size it keeps the promise of the contract's dataset card."""
+    """The default pipeline on the synthetic corpus; at full size it has the counts of its card."""
     whole = posts == CONTRACT_POSTS
-    corpus = {"path": "synthetic", **({"card": "redsm5"} if whole else {"posts": posts})}
+    corpus = {"path": "synthetic", **({"card": "synthetic"} if whole else {"posts": posts})}
     return {"corpus": corpus, "protocol": {"seed": seed}}
