@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 from evidentia.errors import InputError
 from evidentia.pipeline.config import Config, parse_config, read_config
-from evidentia.pipeline.config_models import ModelConfig, settings_of
-from evidentia.pipeline.config_reader import subtables
-from evidentia.pipeline.config_text import all_tables, config_reference, default_config_text
+from evidentia.pipeline.config.models import ModelConfig, settings_of
+from evidentia.pipeline.config.reader import subtables
+from evidentia.pipeline.config.text import all_tables, config_reference, default_config_text
 from evidentia.pipeline.encoders.local import EncoderSettings, LocalSettings
 from evidentia.pipeline.encoders.servers import EmbeddingsSettings, RerankSettings
 from evidentia.pipeline.neural.settings import graph_settings

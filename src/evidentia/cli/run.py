@@ -102,7 +102,7 @@ def show_judged(judged: Judged, *, quiet: bool) -> None:
 
 
 def _write_default(path: Path) -> None:
-    from evidentia.pipeline.config_text import default_config_text
+    from evidentia.pipeline.config.text import default_config_text
     from evidentia.pipeline.store import write_file
 
     if path.exists():

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, get_type_hints
 
-from evidentia.pipeline.config_fields import Number, Setting, Text, Whole, YesNo
-from evidentia.pipeline.config_specs import Variable
+from evidentia.pipeline.config.fields import Number, Setting, Text, Whole, YesNo
+from evidentia.pipeline.config.specs import Variable
 
 _APPLIES = {
     "sentence-transformers": ("query_prompt", "passage_prompt", "max_seq_length", "batch_size", "trust_remote_code"),

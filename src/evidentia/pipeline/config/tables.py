@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from evidentia.corpus.splitter import DEFAULT, SPLITTERS
-from evidentia.pipeline.config_fields import Choice, Either, Number, Place, Setting, Several, Whole, YesNo
-from evidentia.pipeline.config_models import ModelConfig
-from evidentia.pipeline.config_specs import RuleText, Spec
+from evidentia.pipeline.config.fields import Choice, Either, Number, Place, Setting, Several, Whole, YesNo
+from evidentia.pipeline.config.models import ModelConfig
+from evidentia.pipeline.config.specs import RuleText, Spec
 from evidentia.pipeline.selection import Policy, PolicyName, Selection
 from evidentia.protocol.dynamic_k import KPolicy
 from evidentia.protocol.targets import Targets

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evidentia.pipeline.config_models import ModelConfig, applying
-from evidentia.pipeline.config_tables import NONE, SYNTHETIC, TUNE, ThreeStateConfig
+from evidentia.pipeline.config.models import ModelConfig, applying
+from evidentia.pipeline.config.tables import NONE, SYNTHETIC, TUNE, ThreeStateConfig
 
 if TYPE_CHECKING:
-    from evidentia.pipeline.config import Config
+    from evidentia.pipeline.config.document import Config
 
 
 @dataclass(frozen=True)

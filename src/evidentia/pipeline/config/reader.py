@@ -7,8 +7,8 @@ from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from typing import Any, get_type_hints
 
 from evidentia.errors import Problem, shown
-from evidentia.pipeline.config_fields import TYPE, RefusedError, Setting, meant, said
-from evidentia.pipeline.config_models import settings_of
+from evidentia.pipeline.config.fields import TYPE, RefusedError, Setting, meant, said
+from evidentia.pipeline.config.models import settings_of
 
 UNKNOWN, MISSED = "CONFIG_UNKNOWN_KEY", "CONFIG_MISSING"
 _PLACEHOLDER = "unset"

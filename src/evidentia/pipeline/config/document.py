@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from evidentia.errors import InputError, Problem
-from evidentia.pipeline.config_conflicts import clashes
-from evidentia.pipeline.config_models import settings_of
-from evidentia.pipeline.config_reader import Reader
-from evidentia.pipeline.config_tables import (
+from evidentia.pipeline.config.conflicts import clashes
+from evidentia.pipeline.config.models import settings_of
+from evidentia.pipeline.config.reader import Reader
+from evidentia.pipeline.config.tables import (
     SYNTHETIC,
     CorpusConfig,
     GateConfig,

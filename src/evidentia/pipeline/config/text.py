@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any
 
-from evidentia.pipeline.config import Config
-from evidentia.pipeline.config_fields import Setting, Several
-from evidentia.pipeline.config_models import settings_of
-from evidentia.pipeline.config_reader import subtables
-from evidentia.pipeline.config_tables import SYNTHETIC
+from evidentia.pipeline.config.document import Config
+from evidentia.pipeline.config.fields import Setting, Several
+from evidentia.pipeline.config.models import settings_of
+from evidentia.pipeline.config.reader import subtables
+from evidentia.pipeline.config.tables import SYNTHETIC
 
 
 def default_config_text() -> str:

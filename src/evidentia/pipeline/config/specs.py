@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from evidentia.errors import InputError
-from evidentia.pipeline.config_fields import CHOICE, LONGEST, RANGE, TYPE, Kind, RefusedError, listed, meant, said
+from evidentia.pipeline.config.fields import CHOICE, LONGEST, RANGE, TYPE, Kind, RefusedError, listed, meant, said
 from evidentia.protocol.thresholds import parse_rule
 
 HIDDEN = "what is there, which is not shown"
