@@ -46,6 +46,7 @@ def ablate(
     judging, corpus = judging or Judging(), read_posts_of(config)
     config = replace(config, run=replace(config.run, final_model=False))
     plan = planned(config, corpus)
+    _variants(plan)  # a system that has none is refused before anything is trained
     with scored(config, plan, out, resume=resume, workers=workers, bar=bar, note=note) as store:
         judged = _judge_all(plan, store, corpus, out, judging=judging, bar=bar)
         spread = _over_seeds(config, corpus, out, seeds, workers=workers, bar=bar)
@@ -61,7 +62,7 @@ def ablate(
         )
         write_ablation(made, out)
         write_manifest(out, config, corpus, plan, seconds=store.seconds())
-        for folder in (out / WORK, out / "seeds"):
+        for folder in (out / "seeds", out / WORK):  # without work nothing can be continued
             shutil.rmtree(folder, ignore_errors=True)
     return made
 

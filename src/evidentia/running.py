@@ -15,6 +15,7 @@ from typing import Any
 from evidentia import workflow
 from evidentia.corpus import Posts, read_corpus
 from evidentia.errors import InputError, OutputError, counted
+from evidentia.evaluation.intervals import Resampling
 from evidentia.pipeline.build import encoders_of, system_of, token_layer
 from evidentia.pipeline.config import Config
 from evidentia.pipeline.lock import take
@@ -81,6 +82,9 @@ class Judging:
     verify: bool = True
     report: bool | None = None
     command: str | None = None
+
+    def __post_init__(self) -> None:
+        Resampling(self.resamples)  # a number that cannot be is refused before anything is trained
 
 
 def clear(out: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -34,7 +35,7 @@ def predict(
         raise InputError(f"{out.name}: write to one of {', '.join(FORMATS)}.")
     if texts and out.suffix == ".csv":
         raise InputError("Texts hold commas and lines of their own: with --texts write .jsonl or .parquet.")
-    if out.exists() and not force:
+    if os.path.exists(out) and not force:  # the method of Path fails for long names
         raise OutputError(f"{out.name} exists. Choose another file with -o, or replace it with --force.")
     from evidentia.corpus import read_posts
     from evidentia.pipeline.predict import load_trained
@@ -43,7 +44,7 @@ def predict(
     trained = load_trained(model)
     read = read_posts(posts, criteria=trained.criteria, splitter=splitter)
     found = trained.predict(read.posts, texts=texts)
-    write_file(out, _content(found, out.suffix))
+    write_file(out, _content(found, out.suffix), remedy="Choose another file with -o.")
     if quiet:
         return
     for state, count in found["state"].value_counts(sort=True).iter_rows():

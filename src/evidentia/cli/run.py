@@ -107,5 +107,5 @@ def _write_default(path: Path) -> None:
 
     if path.exists():
         raise OutputError(f"{path.name} exists. Choose another file.")
-    write_file(path, default_config_text().encode())
+    write_file(path, default_config_text().encode(), remedy="Choose another file.")
     print(path)

@@ -16,7 +16,7 @@ from evidentia.errors import InputError, counted, shown
 from evidentia.pipeline.decide import Decider, Scored, Variant, decider
 from evidentia.pipeline.fold import Division
 from evidentia.pipeline.plan import FINAL, Plan
-from evidentia.pipeline.store import Checkpoints, into_place, save_parts, write_file
+from evidentia.pipeline.store import Checkpoints, into_place, save_parts, write_file, write_sums
 from evidentia.pipeline.system import System
 from evidentia.pipeline.tables import candidate_rows, query_rows, selected_column
 from evidentia.protocol import Tuning, to_document, tune
@@ -140,6 +140,7 @@ def write_models(
                 "decisions": made.to_dict(),
             }
             (place / "pipeline.json").write_text(dumps(document), encoding="utf-8")
+            write_sums(place)
 
         name = division.fold if division.fold == FINAL else f"fold-{division.fold}"
         into_place(folder / name, fill)

@@ -18,7 +18,7 @@ from evidentia.pipeline.decide import Decider, Scored
 from evidentia.pipeline.fold import Division
 from evidentia.pipeline.selection import Policy, Selection
 from evidentia.pipeline.stage import Parts, View
-from evidentia.pipeline.store import load_parts
+from evidentia.pipeline.store import first_damaged, load_parts
 from evidentia.pipeline.system import GATE, System
 from evidentia.pipeline.tables import predicted_rows
 from evidentia.pipeline.work import after
@@ -28,6 +28,7 @@ from evidentia.protocol.tuned import FoldTuning
 from evidentia.results import loads
 
 FILE, SCHEMA = "pipeline.json", "evidentia.model/1"
+AGAIN = "Train again with `evidentia run`."
 _USUAL = ("models/final", "final", "models/fold-0")
 
 
@@ -69,15 +70,17 @@ def load_trained(folder: Path) -> Trained:
     home = next((place for place in (folder, *(folder / name for name in _USUAL)) if (place / FILE).is_file()), None)
     if home is None:
         raise InputError(
-            f"{folder.name} holds no trained pipeline. Give the folder of `evidentia run`, or of one of its models."
+            f"{folder.resolve().name} holds no trained pipeline. Give the folder of `evidentia run`, or of one of its models."
         )
+    if (damaged := first_damaged(home)) is not None:
+        raise InputError(f"{home.resolve().name}/{damaged} is damaged or missing. {AGAIN}")
     try:
         document = loads((home / FILE).read_bytes())
         if document.get("schema") != SCHEMA:
             raise ValueError("another schema")
         return _trained(home, document)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        raise InputError(f"{home.name}/{FILE} is damaged. Train again with `evidentia run`.") from None
+        raise InputError(f"{home.resolve().name}/{FILE} cannot be read. {AGAIN}") from None
 
 
 def _trained(home: Path, document: Mapping[str, Any]) -> Trained:

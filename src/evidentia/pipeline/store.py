@@ -58,6 +58,29 @@ def load_parts(folder: Path) -> dict[str, Parts]:
     return {name: Parts(content, found[name]) for name, content in document.items()}
 
 
+def write_sums(folder: Path) -> None:
+    """Write the hashes of all files below a folder beside them."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    sums = {path.relative_to(folder).as_posix(): sha256(path.read_bytes()).hexdigest() for path in files}
+    (folder / SUMS).write_text(dumps(sums), encoding="utf-8")
+
+
+def first_damaged(folder: Path) -> str | None:
+    """The first file that is not what was written, by the hashes beside it; None where all are."""
+    try:
+        sums: dict[str, str] = dict(loads((folder / SUMS).read_bytes()))
+    except (OSError, ValueError, TypeError):
+        return SUMS
+    return next((name for name, known in sums.items() if _sum_of(folder / name) != known), None)
+
+
+def _sum_of(path: Path) -> str | None:
+    try:
+        return sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return None
+
+
 def _plain(array: NDArray[Any]) -> NDArray[Any]:
     return np.ascontiguousarray(array)
 
@@ -174,9 +197,9 @@ def into_place(folder: Path, fill: Callable[[Path], None]) -> None:
         raise
 
 
-def write_file(path: Path, content: bytes) -> None:
+def write_file(path: Path, content: bytes, *, remedy: str = KEEP) -> None:
     """Write a file whole or not at all; where that fails, what was done before is still there."""
     try:
         replace_file(path, content)
     except OSError as error:
-        raise OutputError(f"Cannot write {path.name}: {error.strerror}. {KEEP}") from None
+        raise OutputError(f"Cannot write {path.name}: {error.strerror}. {remedy}") from None

@@ -18,6 +18,7 @@ LATER = ("EvidenceRecall", "SelectedK(given=gate)", "AlertPrecision")
 LOWER_IS_BETTER = ("Brier",)
 WITHOUT_SIDE = ("SelectedK(given=gate)",)  # more sentences are neither better nor worse
 NONE = "n/a"
+WIDE = 132  # columns that no row is broken in
 
 
 def write_ablation(made: Ablation, out: Path) -> None:
@@ -74,9 +75,11 @@ def ablation_markdown(made: Ablation) -> str:
         _line(["---"] * (len(columns) + 1)),
     ]
     lines += [_line([row.name, *(_figure(row, name) for name in columns)]) for row in made.rows]
-    lines += ["", "What each stage gained over the configuration before it (paired, same resamples):", ""]
-    lines += [_line(["configuration", *columns]), _line(["---"] * (len(columns) + 1))]
-    lines += [_line([row.name, *(_gain(row, name) for name in columns)]) for row in made.rows if row.deltas]
+    gained = [row for row in made.rows if row.deltas]
+    if gained:
+        lines += ["", "What each stage gained over the configuration before it (paired, same resamples):", ""]
+        lines += [_line(["configuration", *columns]), _line(["---"] * (len(columns) + 1))]
+        lines += [_line([row.name, *(_gain(row, name) for name in columns)]) for row in gained]
     if made.gamma:
         lines += ["", "Dynamic K of the whole pipeline at other gammas (gamma itself is chosen on TUNE):", ""]
         lines += [_line(list(made.gamma[0])), _line(["---"] * len(made.gamma[0]))]
@@ -138,6 +141,8 @@ def print_ablation(made: Ablation, out: Path) -> None:
     from rich import table as screen
     from rich.console import Console
 
+    from evidentia.report.console import print_place
+
     columns = (*ALWAYS, *LATER)
     table = screen.Table(box=None, pad_edge=False)
     table.add_column("configuration")
@@ -147,10 +152,13 @@ def print_ablation(made: Ablation, out: Path) -> None:
         table.add_row(row.name, *(_short(row.figures.get(name)) for name in columns))
         if row.deltas:
             table.add_row("  gained", *(_short_gain(row, name) for name in columns), style="dim")
-    console = Console(width=max(Console().width, 120) if not Console().is_terminal else None)
+    console = Console(width=max(Console().width, WIDE) if not Console().is_terminal else None)
     console.print(table)
-    console.print("Gains are paired, with 95 % intervals in ablation.csv; * where the interval excludes zero.")
-    console.print(f"written to {out.name}: ablation.json, ablation.csv, ablation.md, steps/, comparison-*/")
+    files = "ablation.json, ablation.csv, ablation.md, steps"
+    if any(row.deltas for row in made.rows):
+        console.print("Gains are paired, with 95 % intervals in ablation.csv; * where the interval excludes zero.")
+        files += ", comparison-*"
+    print_place(console, out, files)
     console.print("Research software, not a medical device.")
 
 
