@@ -36,6 +36,8 @@ def demo(
     from evidentia import running
     from evidentia.pipeline.config import parse_config
 
+    config = parse_config(_settings(posts, seed), base=Path())
+    judging = running.Judging(resamples, command="evidentia demo -o OUT")
     if force:
         running.clear(out)
     elif running.occupied(out):
@@ -45,8 +47,6 @@ def demo(
             f"inventing {posts:,} posts, training six stages in five folds, judging and verifying: some minutes",
             flush=True,
         )
-    config = parse_config(_settings(posts, seed), base=Path())
-    judging = running.Judging(resamples, command="evidentia demo -o OUT")
     bar = partial(progress_bar, quiet=quiet)
     with stoppable("the same command goes on.", quiet=quiet):
         judged = running.run(config, out, resume=True, workers=workers, judging=judging, bar=bar)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +66,10 @@ class Trained:
 
 
 def load_trained(folder: Path) -> Trained:
-    """Read a trained pipeline: the folder of a run (its model for use), of its models, or of one fold."""
+    """Read a trained pipeline: the folder of a run (its model for use), of its models, or of one fold.
+
+    Folders of models that its configuration names are looked for from the working directory.
+    """
     home = next((place for place in (folder, *(folder / name for name in _USUAL)) if (place / FILE).is_file()), None)
     if home is None:
         raise InputError(
@@ -84,7 +87,10 @@ def load_trained(folder: Path) -> Trained:
 
 
 def _trained(home: Path, document: Mapping[str, Any]) -> Trained:
-    system = system_of(parse_config(document["config"], base=home))
+    config = parse_config(document["config"], base=Path())
+    if config.run.cache:  # a folder of where it was trained says nothing here
+        config = replace(config, run=replace(config.run, cache=True))
+    system = system_of(config)
     criteria = tuple(
         Criterion(one["criterion_id"], one["text"], tuple(one["prototypes"])) for one in document["criteria"]
     )

@@ -45,12 +45,14 @@ def test_a_retriever_keeps_its_promises(stage: Dense | Fused) -> None:
     assert pickle.loads(pickle.dumps(stage)) == stage
 
 
-def test_an_encoder_of_another_width_is_refused(words: WordCounter) -> None:
+def test_another_encoder_is_refused(words: WordCounter) -> None:
     view = View.of(corpus())
     space = saved(Dense("words").space(view))
     words.width = 12
-    with pytest.raises(InputError, match="gives 12 numbers per text; this stage was fitted to 48"):
+    with pytest.raises(InputError, match="is not the one this stage was fitted with"):
         Dense("words").inputs(space, view)
+    with pytest.raises(InputError, match="gives 12 numbers per text; this stage was fitted to 48"):
+        Dense("words").inputs(Parts({**space.document, "encoder": words.key}), view)
 
 
 @pytest.mark.usefixtures("words")

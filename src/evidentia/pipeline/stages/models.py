@@ -44,8 +44,18 @@ def _folder(cache: Cache) -> Path | bool:
     return cache if isinstance(cache, bool) else Path(cache)
 
 
+def same_model(model: Encoder | TokenEncoder | PairScorer, known: str) -> None:
+    """Refuse a model that is not the one of TRAIN: what was learnt from one says nothing about another."""
+    if model.key != known:
+        raise InputError(
+            "The model that answers is not the one this stage was fitted with: its weights or settings are others. "
+            "Use that one, or train again."
+        )
+
+
 def sentence_vectors(model: Encoder, texts: Sequence[str], space: Parts) -> NDArray[np.float32]:
-    """A vector of unit length for every sentence; an encoder of another width than the one of TRAIN is refused."""
+    """A vector of unit length for every sentence; another encoder than the one of TRAIN is refused."""
+    same_model(model, space.document["encoder"])
     vectors = unit(model.encode(texts, kind="passage"))
     wanted = space.document["width"]
     if len(texts) and vectors.shape[1] != wanted:

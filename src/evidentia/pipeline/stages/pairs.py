@@ -14,7 +14,7 @@ from evidentia.pipeline.encoders.fine_tuning import FineTuned as CrossEncoder
 from evidentia.pipeline.encoders.fine_tuning import fine_tune
 from evidentia.pipeline.graphs import query_nodes
 from evidentia.pipeline.stage import Lesson, Parts, Per, Sentences, View, candidates_of, worst
-from evidentia.pipeline.stages.models import Cache, Settings, pair_scorer
+from evidentia.pipeline.stages.models import Cache, Settings, pair_scorer, same_model
 from evidentia.tables.queries import Bools, Floats, Frozen, Ints
 
 _CERTAIN = 6.0  # log odds where TRAIN knows one answer only
@@ -70,6 +70,7 @@ class PairReranker:
     def inputs(self, space: Parts, view: View) -> Sentences:
         """What the model says of every candidate: there is nothing more to learn."""
         model, pairs = pair_scorer(self.spec, self.settings, self.cache), Pairs.of(view)
+        same_model(model, space.document["scorer"])
         ends, sentence, criterion = query_nodes(view.kept, view.posts.offsets)
         said = np.zeros(len(sentence))
         for piece in _pieces(pairs.wordings, ends):

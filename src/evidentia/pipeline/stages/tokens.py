@@ -13,7 +13,7 @@ from evidentia.pipeline.encoders.interface import States
 from evidentia.pipeline.encoders.minilm import LAYERS
 from evidentia.pipeline.neural.attention import AttentionSettings, ask_attention, fit_attention
 from evidentia.pipeline.stage import Lesson, Parts, Per, View
-from evidentia.pipeline.stages.models import Cache, token_encoder
+from evidentia.pipeline.stages.models import Cache, same_model, token_encoder
 from evidentia.tables.queries import Floats, Frozen, Ints
 
 _CERTAIN = -6.0  # log odds where TRAIN has no gold
@@ -65,7 +65,9 @@ class TokenReader:
 
     def inputs(self, space: Parts, view: View) -> Tokens:
         """The vectors of all tokens, as far as nothing learns."""
-        made = token_encoder(LAYERS - self.layers, self.cache).states(view.posts.texts)
+        model = token_encoder(LAYERS - self.layers, self.cache)
+        same_model(model, space.document["encoder"])
+        made = model.states(view.posts.texts)
         ends = np.concatenate([[0], np.cumsum([len(each) for each in made])]).astype(np.int64)
         return Tokens(np.concatenate(made), ends, view.posts.offsets)
 
