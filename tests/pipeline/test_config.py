@@ -333,6 +333,7 @@ VECTORS = {"learners": ["vectors"], "vectors": "sentence-transformers:a"}
         ({"corpus": {"path": "folder", "posts": 100}}, 'posts is for path = "synthetic" only'),
         ({"corpus": {"path": "synthetic", "posts": 4}}, "posts = 4 cannot be dealt into [protocol] folds = 5"),
         ({"retriever": {"keep": 8}}, "[reranker] keep = 10 is more than [retriever] keep = 8 lets through"),
+        ({"retriever": {"kind": ["bm25", "words"]}}, "learns from labels and is not fused"),
         ({"retriever": {"weights": [1, 2]}}, "weights are for several kinds"),
         ({"retriever": {"fusion": "weights"}}, "needs several kinds"),
         ({"retriever": BOTH | {"fusion": "weights"}}, "needs weights: 2 numbers"),

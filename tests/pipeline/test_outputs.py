@@ -19,10 +19,11 @@ from evidentia.protocol import apply_tuning
 from evidentia.synth import synthetic_corpus
 from evidentia.tables import read_run
 
+LOGISTIC = {"learners": ["words"], "model": "logistic"}
 CHEAP = {
     "corpus": {"path": "synthetic"},
     "protocol": {"folds": 2},
-    "reranker": {"learners": ["words"], "model": "logistic"},
+    "reranker": LOGISTIC,
     "gate": {"model": "logistic"},
 }
 
@@ -105,6 +106,19 @@ def test_an_ablation_has_six_configurations_and_a_baseline(run: tuple[Plan, Chec
     assert "selected_sent_uids" not in uncut.columns
     open_gate = tables_of(plan, store, variants[3])
     assert (open_gate.per_query["selected_sent_uids"] != "").all()
+
+
+def test_a_retriever_may_learn(tmp_path: Path) -> None:
+    system = system_of(
+        parse_config(
+            CHEAP | {"retriever": {"kind": "words", "keep": 4}, "reranker": {"keep": 4, **LOGISTIC}}, base=Path()
+        )
+    )
+    plan = Plan.of(system, synthetic_corpus(posts=60), folds=2, final=False)
+    store = start(tmp_path / "out", "mark", resume=False)
+    compute(plan, store, workers=1)
+    np.testing.assert_array_equal(store.scores("0", "retriever"), store.scores("0", "words"))
+    assert tables_of(plan, store, full(system)).per_query["ranked_sent_uids"].str.split("|").list.len().max() == 4
 
 
 def test_a_fold_without_evidence_to_tune_on_is_an_input_error(tmp_path: Path) -> None:

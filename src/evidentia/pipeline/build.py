@@ -16,7 +16,7 @@ from evidentia.pipeline.stages.propagation import Propagation
 from evidentia.pipeline.system import GATE, System
 
 RETRIEVER, RERANKER, GRAPH = "retriever", "reranker", "graph"
-NONE = "none"
+NONE, WORDS = "none", "words"
 
 
 def system_of(config: Config) -> System:
@@ -52,6 +52,8 @@ def _retriever(config: Config) -> Stage:
 def _one_retriever(config: Config, spec: str) -> Stage:
     if spec == "bm25":
         return Bm25(config.retriever.k1, config.retriever.b)
+    if spec == WORDS:
+        return Lexical()
     from evidentia.pipeline.stages.dense import Dense
 
     return Dense(config.located(spec), _settings(config, spec), _cache(config))
@@ -133,7 +135,7 @@ def _cache(config: Config) -> bool | str:
 
 def encoders_of(config: Config) -> dict[str, Mapping[str, Any]]:
     """The encoders that a configuration asks for, each with its settings."""
-    specs = [spec for spec in config.retriever.kind if spec != "bm25"]
+    specs = [spec for spec in config.retriever.kind if spec not in {"bm25", WORDS}]
     if config.reranker.kind == "ltr" and "vectors" in config.reranker.learners:
         specs.append(config.reranker.vectors)
     if "gnn" in {config.graph.kind, config.gate.kind} and config.graph.space != "lsa":

@@ -55,6 +55,10 @@ def _of_fusion(config: Config) -> Iterator[Clash]:
         )
     elif asked.fusion == "weights" and asked.weights is None:
         yield Clash(keys, f'[retriever] fusion = "weights" needs weights: {kinds} numbers, one for every kind.')
+    if "words" in asked.kind and kinds > 1:
+        yield Clash(
+            keys[:1], '[retriever] kind = "words" learns from labels and is not fused. Set it alone, or leave it out.'
+        )
     if asked.weights is None:
         return
     if kinds == 1:

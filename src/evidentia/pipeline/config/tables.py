@@ -94,7 +94,8 @@ class RetrieverConfig:
     kind: Annotated[
         tuple[str, ...],
         Setting(
-            Several(Spec(("bm25", "minilm"), _ENCODERS), 1, 8, lone=True), "Ranks the sentences; several are fused"
+            Several(Spec(("bm25", "words", "minilm"), _ENCODERS), 1, 8, lone=True),
+            'Ranks the sentences; several are fused. "words" learns on TRAIN and stands alone',
         ),
     ] = ("bm25",)
     fusion: Annotated[
