@@ -5,10 +5,10 @@ from __future__ import annotations
 import platform
 import shutil
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from evidentia import workflow
 from evidentia.corpus import Posts, read_corpus
 from evidentia.errors import InputError, OutputError, counted
 from evidentia.evaluation.intervals import Resampling
-from evidentia.pipeline.build import encoders_of, system_of, token_layer
+from evidentia.pipeline.build import encoders_of, needs_torch, system_of, token_layer
 from evidentia.pipeline.config import Config
 from evidentia.pipeline.lock import take
 from evidentia.pipeline.outputs import tables_of, write_models, write_tables
@@ -34,6 +34,9 @@ Progress = Callable[[int, int], None]
 Bar = Callable[[str], AbstractContextManager[Progress | None]]
 RESULT, MODELS, MANIFEST = "result", "models", "manifest.json"
 SCHEMA = "evidentia.run/1"
+_COMPUTES = ("evidentia", "numpy", "scipy", "scikit-learn")
+_BEHIND_TORCH = ("torch", "transformers", "tokenizers", "sentence-transformers", "torch-geometric")
+_PIECE = 4096  # sentences whose tokens are embedded together
 
 
 def no_bar(words: str) -> AbstractContextManager[None]:
@@ -65,6 +68,8 @@ class Judged:
         if found is None:
             return None
         words = "everything matches" if found.passed else counted(len(found.mismatches), "MISMATCH", "MISMATCHES")
+        if not found.comparisons:
+            words = "nothing was compared"
         return f"verified by a second implementation: {found.comparisons:,} comparisons, {words}"
 
     @property
@@ -173,7 +178,7 @@ def finished(config: Config, out: Path) -> bool | None:
         return None
     if not ours:
         return None
-    if made != identity(planned(config, read_posts_of(config)), config.deciding()):
+    if made != _identity(config, planned(config, read_posts_of(config))):
         raise InputError(
             f"{out.resolve().name} is finished, and was made with another configuration, corpus or version. "
             "Choose another folder with -o."
@@ -205,7 +210,7 @@ def scored(
     note: Note = no_note,
 ) -> Checkpoints:
     """Run all stages of all folds; texts are embedded once, before. The folder is locked until the result is released."""
-    store = start(out, identity(plan, config.deciding()), resume=resume, note=note)
+    store = start(out, _identity(config, plan), resume=resume, note=note)
     try:
         embed(config, plan.posts, bar=bar)
         with bar("training") as progress:
@@ -227,7 +232,11 @@ def embed(config: Config, posts: Posts, *, bar: Bar = no_bar) -> None:
             make_encoder(spec, settings, cache=config.cache).encode(posts.texts, kind="passage", progress=progress)
     if (layer := token_layer(config)) is not None:
         with bar("embedding tokens") as progress:
-            make_token_encoder(layer, cache=config.cache).states(posts.texts, progress=progress)
+            encoder = make_token_encoder(layer, cache=config.cache)
+            for start in range(0, len(posts.texts), _PIECE):  # all at once would be held in memory for nothing
+                encoder.states(posts.texts[start : start + _PIECE])
+                if progress is not None:
+                    progress(min(start + _PIECE, len(posts.texts)), len(posts.texts))
 
 
 def judge(tables: Path, out: Path, corpus: Corpus, judging: Judging, *, bar: Bar = no_bar) -> Judged:
@@ -260,20 +269,32 @@ def judge(tables: Path, out: Path, corpus: Corpus, judging: Judging, *, bar: Bar
     return Judged(out, evaluation, found)
 
 
+def _identity(config: Config, plan: Plan) -> str:
+    return identity(plan, config.deciding(), _versions(config, *_COMPUTES))
+
+
+def _versions(config: Config, *names: str) -> dict[str, str]:
+    """Of these libraries, and of those behind torch where a stage uses them."""
+    found = {name: version(name) for name in names}
+    for name in _BEHIND_TORCH if needs_torch(config) else ():
+        with suppress(PackageNotFoundError):  # what the cache knows needs no library
+            found[name] = version(name)
+    return found
+
+
 def write_manifest(out: Path, config: Config, corpus: Corpus, plan: Plan, *, seconds: Mapping[str, float]) -> None:
     """What was run on what, by which versions; the one file with a time in it."""
-    names = ("evidentia", "numpy", "polars", "scipy", "scikit-learn", "safetensors")
     content: dict[str, Any] = {
         "schema": SCHEMA,
         "config": config.to_dict(),
         "config_sha256": config.digest(),
-        "identity": identity(plan, config.deciding()),
+        "identity": _identity(config, plan),
         "inputs": [{"role": s.role, "name": s.name, "sha256": s.sha256, "rows": s.rows} for s in corpus.sources],
         "posts": len(plan.posts),
         "sentences": len(plan.posts.texts),
         "criteria": list(plan.posts.criterion_ids),
         "folds": {label: int((plan.folds.fold == code).sum()) for code, label in enumerate(plan.folds.labels)},
-        "versions": {name: version(name) for name in names} | {"python": platform.python_version()},
+        "versions": _versions(config, *_COMPUTES, "polars", "safetensors") | {"python": platform.python_version()},
         "seconds": dict(seconds),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
     }

@@ -314,6 +314,13 @@ def test_hashes_that_are_not_what_was_written(how: str, model: Path, home: Path,
     one_line(ran, "model/sums.json is damaged or missing. Train again with `evidentia run`.")
 
 
+@pytest.mark.parametrize("sums", ["{}", "[]"])
+def test_hashes_of_nothing_vouch_for_nothing(sums: str, model: Path, home: Path, tmp_path: Path) -> None:
+    (model / "sums.json").write_text(sums)
+    ran = evidentia("predict", model, home / "corpus", "-o", tmp_path / "a.csv")
+    one_line(ran, "is damaged or missing. Train again with `evidentia run`.")
+
+
 def test_weights_of_another_fold(model: Path, home: Path, tmp_path: Path) -> None:
     shutil.copy(home / "run" / "models" / "fold-0" / "gate" / "model.safetensors", model / "gate")
     ran = evidentia("predict", model, home / "corpus", "-o", tmp_path / "a.csv")

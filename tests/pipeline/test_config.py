@@ -526,6 +526,7 @@ def test_one_key_of_any_value_is_taken_or_told_by_its_name(data: st.DataObject) 
 def test_the_page_has_every_key_as_the_tables_have_it() -> None:
     """Refresh by putting what `config_reference()` gives between the two marks."""
     text = PAGE.read_text(encoding="utf-8")
+    assert text.count("<!-- /keys -->") == 1
     assert text.partition("<!-- keys -->\n")[2].partition("<!-- /keys -->")[0] == config_reference()
 
 

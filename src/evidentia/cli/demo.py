@@ -48,7 +48,7 @@ def demo(
             flush=True,
         )
     bar = partial(progress_bar, quiet=quiet)
-    with stoppable("the same command goes on.", quiet=quiet):
+    with stoppable("the same command goes on, without --force.", quiet=quiet):
         judged = running.run(config, out, resume=True, workers=workers, judging=judging, bar=bar)
     show_judged(judged, quiet=quiet)
 

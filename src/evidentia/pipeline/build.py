@@ -17,6 +17,7 @@ from evidentia.pipeline.system import GATE, System
 
 RETRIEVER, RERANKER, GRAPH = "retriever", "reranker", "graph"
 NONE, WORDS = "none", "words"
+_LOCAL = {"minilm", "sentence-transformers", "cross-encoder", "listwise", "fine-tuned"}
 
 
 def system_of(config: Config) -> System:
@@ -60,8 +61,10 @@ def _one_retriever(config: Config, spec: str) -> Stage:
 
 
 def _learner(config: Config, name: str) -> Stage:
-    if name in {"words", "characters"}:
-        return Lexical("words" if name == "words" else "characters")
+    if name == WORDS:
+        return Lexical()
+    if name == "characters":
+        return Lexical("characters")
     if name == "tokens":
         from evidentia.pipeline.stages.tokens import TokenReader
 
@@ -121,6 +124,7 @@ def _gate(config: Config, last: str) -> Stage:
         patience=given.patience,
         networks=given.networks,
         blend=given.blend,
+        beside=given.model,
         trees=given.trees,
     )
 
@@ -131,6 +135,13 @@ def _settings(config: Config, spec: str) -> tuple[tuple[str, Any], ...]:
 
 def _cache(config: Config) -> bool | str:
     return config.cache if isinstance(config.cache, bool) else str(config.cache)
+
+
+def needs_torch(config: Config) -> bool:
+    """Whether a stage asks a model on this machine, or learns with torch."""
+    named = (*encoders_of(config), config.reranker.kind)
+    local = any(spec.partition(":")[0] in _LOCAL for spec in named)
+    return local or token_layer(config) is not None or "gnn" in {config.graph.kind, config.gate.kind}
 
 
 def encoders_of(config: Config) -> dict[str, Mapping[str, Any]]:

@@ -8,7 +8,6 @@ import os
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +30,6 @@ FINAL = "final"
 WORK = "work"
 STATE, LOCK = "state.json", "lock"
 Note = Callable[[str], None]
-_COMPUTES = ("evidentia", "numpy", "scipy", "scikit-learn")
 
 
 def no_note(words: str) -> None:
@@ -77,11 +75,11 @@ class Plan:
         return Division.of(split, self.posts, parts=self.system.cross_fit, seed=seed, groups=groups)
 
 
-def identity(plan: Plan, config: Mapping[str, Any]) -> str:
+def identity(plan: Plan, config: Mapping[str, Any], versions: Mapping[str, str]) -> str:
     """A hash of everything that decides the outcome: configuration, posts, labels, versions."""
     posts = plan.posts
     assert posts.gold is not None
-    said = json.dumps([[version(name) for name in _COMPUTES], config, plan.folds.seed, plan.final], sort_keys=True)
+    said = json.dumps([dict(versions), config, plan.folds.seed, plan.final], sort_keys=True)
     digest = hashlib.sha256(said.encode())
     for part in (posts.post_ids, posts.sent_uids, posts.texts, [str(one) for one in posts.criteria]):
         digest.update(json.dumps(part).encode())

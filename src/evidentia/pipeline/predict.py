@@ -88,8 +88,10 @@ def load_trained(folder: Path) -> Trained:
 
 def _trained(home: Path, document: Mapping[str, Any]) -> Trained:
     config = parse_config(document["config"], base=Path())
-    if config.run.cache:  # a folder of where it was trained says nothing here
-        config = replace(config, run=replace(config.run, cache=True))
+    cache = (
+        config.run.cache is True
+    )  # a folder of where it was trained says nothing here, and another was not asked for
+    config = replace(config, run=replace(config.run, cache=cache))
     system = system_of(config)
     criteria = tuple(
         Criterion(one["criterion_id"], one["text"], tuple(one["prototypes"])) for one in document["criteria"]

@@ -10,11 +10,11 @@ from evidentia.pipeline.extras import neural
 
 @contextmanager
 def reproducible(seed: int) -> Iterator[None]:
-    """Seed torch and allow deterministic algorithms only; afterwards everything is as it was."""
+    """Seed torch, allow deterministic algorithms only, and one thread; afterwards everything is as it was."""
     torch = neural("torch")
     memory = neural("torch.utils.deterministic")
     before, filled = torch.are_deterministic_algorithms_enabled(), memory.fill_uninitialized_memory
-    with torch.random.fork_rng(devices=[]):
+    with torch.random.fork_rng(devices=[]), one_thread():
         torch.manual_seed(seed)
         torch.use_deterministic_algorithms(True)
         memory.fill_uninitialized_memory = False  # costs time; nothing here reads memory that it has not written
@@ -23,6 +23,18 @@ def reproducible(seed: int) -> Iterator[None]:
         finally:
             torch.use_deterministic_algorithms(before)
             memory.fill_uninitialized_memory = filled
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Sums that do not depend on the number of cores; afterwards torch has as many threads as before."""
+    torch = neural("torch")
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 @contextmanager

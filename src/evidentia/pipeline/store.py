@@ -25,6 +25,7 @@ from evidentia.tables.queries import Floats
 KEEP = "What was done is kept: make room (or the folder writable), then continue with --resume."
 MODEL, SCORES = ("model.json", "model.safetensors"), "scores.safetensors"
 SECONDS, SUMS = "seconds.json", "sums.json"
+_OF_MODELS = {".json", ".safetensors"}
 
 
 def save_parts(folder: Path, parts: Mapping[str, Parts]) -> None:
@@ -60,8 +61,7 @@ def load_parts(folder: Path) -> dict[str, Parts]:
 
 def write_sums(folder: Path) -> None:
     """Write the hashes of all files below a folder beside them."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    sums = {path.relative_to(folder).as_posix(): sha256(path.read_bytes()).hexdigest() for path in files}
+    sums = {name: sha256((folder / name).read_bytes()).hexdigest() for name in _files_in(folder)}
     (folder / SUMS).write_text(dumps(sums), encoding="utf-8")
 
 
@@ -71,7 +71,14 @@ def first_damaged(folder: Path) -> str | None:
         sums: dict[str, str] = dict(loads((folder / SUMS).read_bytes()))
     except (OSError, ValueError, TypeError):
         return SUMS
-    return next((name for name, known in sums.items() if _sum_of(folder / name) != known), None)
+    names = sorted({*sums, *_files_in(folder)})
+    return next((name for name in names if _sum_of(folder / name) != sums.get(name)), None)
+
+
+def _files_in(folder: Path) -> list[str]:
+    """All that a model consists of; what a desktop leaves in a folder is not part of it."""
+    files = (path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.suffix in _OF_MODELS)
+    return sorted(name for name in files if name != SUMS)
 
 
 def _sum_of(path: Path) -> str | None:

@@ -68,6 +68,19 @@ def test_the_same_seed_gives_the_same_bytes_and_another_one_others(model: Model)
 
 
 @BOTH
+def test_the_number_of_threads_changes_nothing(model: Model) -> None:
+    before, said = torch.get_num_threads(), []
+    try:
+        for threads in (1, 2):
+            torch.set_num_threads(threads)
+            said.append(fitted(model, epochs=2).score(EVAL.graphs).tobytes())
+            assert torch.get_num_threads() == threads
+    finally:
+        torch.set_num_threads(before)
+    assert said[0] == said[1]
+
+
+@BOTH
 def test_fitting_leaves_torch_as_it_was(model: Model) -> None:
     torch.manual_seed(5)
     expected = torch.rand(4)

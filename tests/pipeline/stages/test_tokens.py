@@ -53,6 +53,19 @@ class TestWithTorch:
         stage = TokenReader(str(tmp_path), layers=1, epochs=1)
         claims_of_a_stage(stage, View.of(corpus()), corpus(), division())
 
+    def test_the_number_of_threads_changes_nothing(self, tmp_path: Path) -> None:
+        torch, stage = pytest.importorskip("torch"), TokenReader(str(tmp_path), layers=1, epochs=1)
+        before, made = torch.get_num_threads(), []
+        try:
+            for threads in (1, 2):
+                torch.set_num_threads(threads)
+                outcome = run_step(Step("t", stage), View.of(corpus()), division(), corpus().gold, seed=1)
+                made.append((outcome.scores.tobytes(), outcome.model.arrays["look.weight"].tobytes()))
+                assert torch.get_num_threads() == threads
+        finally:
+            torch.set_num_threads(before)
+        assert made[0] == made[1]
+
     def test_it_tells_who_does_what(self, tmp_path: Path) -> None:
         """The same words in another order: gold where the speaker is the one who cannot sleep."""
         mine = [f"I cannot sleep {when}, but my {who} can." for when in WHEN for who in WHO]

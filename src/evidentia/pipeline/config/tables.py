@@ -243,9 +243,12 @@ class GateConfig:
     ] = "pooled"
     model: Annotated[
         Literal["blend", "boosting", "logistic"],
-        Setting(Choice(("blend", "boosting", "logistic")), "Of pooled: trees, a logistic regression, or both"),
+        Setting(
+            Choice(("blend", "boosting", "logistic")),
+            "Of pooled, and beside gnn: trees, a logistic regression, or both",
+        ),
     ] = "blend"
-    trees: Annotated[int, Setting(Whole(1, 10_000), "Of pooled with trees: how many")] = 120
+    trees: Annotated[int, Setting(Whole(1, 10_000), "Of pooled, and beside gnn: how many trees")] = 120
     calibrate: Annotated[
         Literal["auto", "platt", "isotonic"],
         Setting(Choice(("auto", "platt", "isotonic")), "Makes probabilities on TUNE"),

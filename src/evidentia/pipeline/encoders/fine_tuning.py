@@ -25,7 +25,7 @@ from evidentia.pipeline.encoders.sources import Source, loaded
 from evidentia.pipeline.encoders.vectors import finite
 from evidentia.pipeline.extras import neural
 from evidentia.pipeline.learning import descend, mean_losses, plan_batches
-from evidentia.pipeline.reproducible import quiet, reproducible
+from evidentia.pipeline.reproducible import one_thread, quiet, reproducible
 from evidentia.pipeline.settings import key_of, same_length
 from evidentia.pipeline.stage import Parts
 from evidentia.tables.queries import Bools
@@ -78,7 +78,8 @@ class FineTuned:
             with neural("torch").inference_mode():
                 return self._model(**tokens.batch(batch)).logits.numpy()
 
-        return finite(run_batches(tokens.lengths, run, 1, progress)[:, 0], "The cross-encoder")
+        with one_thread():
+            return finite(run_batches(tokens.lengths, run, 1, progress)[:, 0], "The cross-encoder")
 
     def save(self, folder: Path) -> None:
         """Write it in the form that transformers reads (safetensors), with a record of how it was made."""

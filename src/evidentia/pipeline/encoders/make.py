@@ -83,9 +83,9 @@ def make_token_encoder(layer: int, *, cache: Cache = True) -> TokenEncoder:
     return encoder if folder is None else CachedTokens(encoder, Store(folder, encoder.key, width=encoder.width))
 
 
-def cache_report(model: Encoder | PairScorer) -> CacheReport | None:
+def cache_report(model: Encoder | TokenEncoder | PairScorer) -> CacheReport | None:
     """What a model found in its cache so far; None where it has none."""
-    return model.cache if isinstance(model, CachedEncoder | CachedPairScorer) else None
+    return model.cache if isinstance(model, CachedEncoder | CachedPairScorer | CachedTokens) else None
 
 
 def _kept_vectors(encoder: Encoder, cache: Cache, piece: int = 512) -> Encoder:

@@ -16,7 +16,7 @@ from evidentia.pipeline.encoders.minilm import run_layers, top_layers
 from evidentia.pipeline.extras import neural
 from evidentia.pipeline.learning import descend, mean_losses, plan_batches
 from evidentia.pipeline.neural.networks import Parts as Network
-from evidentia.pipeline.reproducible import reproducible
+from evidentia.pipeline.reproducible import one_thread, reproducible
 from evidentia.pipeline.stage import Parts
 from evidentia.tables.queries import Bools, Floats, Ints
 
@@ -74,7 +74,8 @@ def ask_attention(model: Parts, states: States, ends: Ints) -> Floats:
         with torch.inference_mode():
             return _logits(network, *_padded(states, ends, np.array(batch))).numpy()
 
-    return run_batches(np.diff(ends).tolist(), run, int(model.document["criteria"]), None).astype(np.float64)
+    with one_thread():
+        return run_batches(np.diff(ends).tolist(), run, int(model.document["criteria"]), None).astype(np.float64)
 
 
 def _plan(lengths: Ints, rows: Ints, gold: Bools, settings: AttentionSettings, seed: int) -> list[list[int]]:

@@ -15,6 +15,7 @@ from evidentia.pipeline.neural.batches import Batch, Batches, Scaling, Tensor, c
 from evidentia.pipeline.neural.networks import Parts
 from evidentia.pipeline.neural.settings import GraphSettings, graph_settings
 from evidentia.pipeline.neural.training import Training
+from evidentia.pipeline.reproducible import one_thread
 from evidentia.tables.queries import Floats
 
 _AT_ONCE = 512  # graphs that are scored together
@@ -47,7 +48,7 @@ class GraphModel(ABC):
         """
         check_widths(graphs, *_widths(self._parts))
         batches = Batches(graphs, self.scaling)
-        with neural("torch").inference_mode():
+        with neural("torch").inference_mode(), one_thread():
             cut = (batches.take(places) for places in batches.in_order(at_once))
             made = [self.logits(self._parts, batch, self.settings).numpy() for batch in cut]
         return np.concatenate([np.zeros(0), *made])

@@ -15,6 +15,7 @@ from evidentia.pipeline.stages.features import other_criteria
 from evidentia.pipeline.stages.ltr import ask_logistic, fit_logistic, one_per_criterion
 from evidentia.tables.queries import Bools, Floats, Frozen, Ints
 
+Classifier = Literal["blend", "boosting", "logistic"]
 TOP = 4
 
 
@@ -38,7 +39,7 @@ class PooledGate:
     Trees, a logistic regression, or the mean of what both say (``blend``).
     """
 
-    model: Literal["blend", "boosting", "logistic"] = "blend"
+    model: Classifier = "blend"
     sources: tuple[str, ...] = ("graph", "reranker", "retriever")
     trees: int = 120
     learns: ClassVar[bool] = True

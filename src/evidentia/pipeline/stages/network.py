@@ -16,7 +16,7 @@ from evidentia.pipeline.neural.model import GraphModel
 from evidentia.pipeline.neural.reranker import GraphReranker
 from evidentia.pipeline.neural.settings import GraphSettings, graph_settings
 from evidentia.pipeline.stage import Lesson, Parts, Per, View
-from evidentia.pipeline.stages.gate import PooledGate, QueryTable
+from evidentia.pipeline.stages.gate import Classifier, PooledGate, QueryTable
 from evidentia.pipeline.stages.meaning import Meaning
 from evidentia.pipeline.stages.models import Cache, Settings
 from evidentia.pipeline.stages.query_graphs import QueryGraphs, query_graphs
@@ -169,12 +169,13 @@ class NetworkGate(_OverGraphs):
     epochs: int = 40
     patience: int = 5
     blend: bool = True
+    beside: Classifier = "blend"
     trees: int = 120
     per: ClassVar[Per] = "post"
 
     @property
     def _beside(self) -> PooledGate:
-        return PooledGate(sources=self.sources, trees=self.trees)
+        return PooledGate(self.beside, self.sources, self.trees)
 
     def inputs(self, space: Parts, view: View) -> Gated:
         """The graphs of the queries, each told what its scores look like together."""
