@@ -71,7 +71,8 @@ def print_summary(
             console.print(f"{words} {check.code} {escape(check.title)}: {escape(check.message)}")
     statuses = Counter(check.status for check in evaluation.checks)
     checks = ", ".join(f"{count} {status}" for status, count in statuses.items())
-    console.print(f"{len(evaluation):,} numbers; checks: {checks}", end="\n" if verified else f"; {UNVERIFIED}\n")
+    told = f"{len(evaluation):,} numbers; checks: {checks}"
+    console.print(told if verified else f"{told}; {UNVERIFIED}")
     if verified:
         console.print(verified, soft_wrap=True)
     if out is not None:
