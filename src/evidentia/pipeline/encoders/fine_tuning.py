@@ -152,7 +152,7 @@ def fine_tune(
     """Learn which pairs belong together, by log-loss, AdamW and a learning rate that rises for a tenth and then falls.
 
     ``base`` is ``minilm`` or the folder of a model. Of more than ``max_pairs`` pairs some are drawn: positives first, up to
-    half. The same seed and number of threads give the same weights to the byte.
+    half. The same seed gives the same weights to the byte.
     """
     same_length(len(queries), len(passages))
     same_length(len(queries), len(labels))
