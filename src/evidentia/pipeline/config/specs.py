@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 import numpy as np
 
 from evidentia.errors import InputError
 from evidentia.pipeline.config.fields import CHOICE, LONGEST, RANGE, TYPE, Kind, RefusedError, listed, meant, said
+from evidentia.pipeline.settings import address_of
 from evidentia.protocol.thresholds import parse_rule
 
 HIDDEN = "what is there, which is not shown"
@@ -48,12 +48,8 @@ class Spec(Kind):
         found = said(which) if "@" not in which else HIDDEN
         if not model and (form.endswith(",MODEL") or which.endswith(",")):
             raise RefusedError(RANGE, listed((form,)), found, "It names no model.")
-        try:
-            parts = urlsplit(url)
-            sound = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
-        except ValueError:
-            sound = False
-        if not sound:
+        parts = address_of(url)
+        if parts is None:
             hint = "Its address must be one like http://127.0.0.1:8000/v1."
             raise RefusedError(RANGE, listed((form,)), found, hint)
         if "@" in parts.netloc:

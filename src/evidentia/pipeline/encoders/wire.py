@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_opener
 
 from evidentia.errors import InputError, ServerError, counted, shown, typed
+from evidentia.pipeline.settings import address_of
 
 _HINTS = {
     400: "Texts may be too long or too many for it: try a smaller batch_size.",
@@ -66,12 +67,8 @@ class _NoRedirect(HTTPRedirectHandler):
 
 def checked_url(url: str) -> str:
     """The address, if texts can be sent there; a password in it would end up in files."""
-    try:
-        parts = urlsplit(url)
-        sound = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        sound = False
-    if not sound:
+    parts = address_of(url)
+    if parts is None:
         raise InputError(f"{typed(url.rpartition('@')[2])} is not an address like http://127.0.0.1:8000/v1.")
     if parts.username or parts.password:
         raise InputError("The address holds a user name or password. Leave them out and set api_key_env.")

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from evidentia.errors import InputError
 from evidentia.pipeline.encoders.forward import padded_length, run_batches
 from evidentia.pipeline.encoders.interface import States
-from evidentia.pipeline.encoders.minilm import run_layers, top_layers
+from evidentia.pipeline.encoders.minilm import LAYERS, UNHEARD, run_layers, top_layers
 from evidentia.pipeline.extras import neural
 from evidentia.pipeline.learning import descend, mean_losses, plan_batches
 from evidentia.pipeline.neural.networks import Parts as Network
@@ -24,18 +25,25 @@ Tensor = Any
 _DROPOUT = 0.1
 _HEAD_FASTER = 10.0  # what begins at nothing learns faster than what knows a language
 _RARE = -4.0  # log odds to begin with: few sentences are evidence
-_UNREAD = -1e4  # the weight of filler, before the softmax
 
 
 @dataclass(frozen=True)
 class AttentionSettings:
     """How many layers learn, and how; ``negatives`` is how many sentences without gold are drawn for each with gold."""
 
-    layers: int
-    epochs: int
-    negatives: float
-    learning_rate: float
-    batch_size: int
+    layers: int = 2
+    epochs: int = 2
+    negatives: float = 1.5
+    learning_rate: float = 3e-4
+    batch_size: int = 16
+
+    def __post_init__(self) -> None:
+        sound = 1 <= self.layers <= LAYERS and min(self.epochs, self.batch_size) >= 1
+        if not sound or self.negatives < 0 or not self.learning_rate > 0:
+            raise InputError(
+                f"A reader of tokens needs 1 to {LAYERS} layers, an epoch and a batch of 1 or more, negatives from 0 on, "
+                "and a learning rate above 0."
+            )
 
 
 def fit_attention(
@@ -106,7 +114,7 @@ def _logits(network: Network, states: Tensor, mask: Tensor, *, dropout: float = 
     """Sentences x criteria."""
     torch = neural("torch")
     hidden = run_layers(network["layers"], states, mask)
-    share = network["look"](hidden).masked_fill(~mask.unsqueeze(2), _UNREAD).softmax(1)
+    share = network["look"](hidden).masked_fill(~mask.unsqueeze(2), UNHEARD).softmax(1)
     pooled = torch.bmm(share.transpose(1, 2), hidden)  # sentences x criteria x width
     heard = torch.nn.functional.dropout(pooled, dropout, training=dropout > 0)
     return (heard * network["weigh"].weight).sum(2) + network["weigh"].bias
