@@ -21,8 +21,22 @@ from evidentia.pipeline.store import Checkpoints
 from evidentia.report.ablation import write_ablation
 from evidentia.results import Comparison, Estimate, Evaluation
 from evidentia.results.ablation import Ablation, Gain, Row
-from evidentia.running import Bar, Corpus, Judging, judge, no_bar, planned, read_posts_of, scored, write_manifest
+from evidentia.running import (
+    RESULT,
+    Bar,
+    Corpus,
+    Judging,
+    has_passed,
+    is_finished,
+    judge,
+    no_bar,
+    planned,
+    read_posts_of,
+    scored,
+    write_manifest,
+)
 
+MANIFEST_SCHEMA = "evidentia.ablation-manifest/1"
 SHARED = ("nDCG@10", "AUROC", "AUPRC", "Recall@10", "MRR", "Brier")
 SELECTION = ("EvidenceRecall", "EvidencePrecision", "SelectedK(given=gate)")
 COLUMNS = (*SHARED, *SELECTION, "ScreeningSensitivity", "AlertPrecision", "AlertsPer1000")
@@ -44,7 +58,7 @@ def ablate(
     if seeds < 1:
         raise InputError("An ablation needs one seed or more.")
     judging, corpus = judging or Judging(), read_posts_of(config)
-    config = replace(config, run=replace(config.run, final_model=False))
+    config = _without_final(config)
     plan = planned(config, corpus)
     _variants(plan)  # a system that has none is refused before anything is trained
     with scored(config, plan, out, resume=resume, workers=workers, bar=bar, note=note) as store:
@@ -56,15 +70,39 @@ def ablate(
             rows,
             tuple(_gamma_points(judged[-1].evaluation)),
             tuple(_grid_points(out / judged[-1].folder / "thresholds.json")),
-            tuple(config.protocol.seed + extra for extra in range(seeds)),
+            tuple(_seeds(config, seeds)),
             store.seconds(),
             all(one.passed for one in judged),
         )
         write_ablation(made, out)
-        write_manifest(out, config, corpus, plan, seconds=store.seconds())
-        for folder in (out / "seeds", out / WORK):  # without work nothing can be continued
-            shutil.rmtree(folder, ignore_errors=True)
+        write_manifest(
+            out, config, corpus, plan, seconds=store.seconds(), schema=MANIFEST_SCHEMA, seeds=_seeds(config, seeds)
+        )
+        _tidy(out)
     return made
+
+
+def finished(config: Config, out: Path, *, seeds: int) -> bool | None:
+    """Whether all results of a finished ablation passed; None where none is finished. Another one is an InputError."""
+    config = _without_final(config)
+    if not is_finished(config, out, MANIFEST_SCHEMA, seeds=_seeds(config, seeds)):
+        return None
+    _tidy(out)
+    return all(has_passed(step / RESULT) for step in (out / "steps").glob("*"))
+
+
+def _without_final(config: Config) -> Config:
+    """No model for later use is trained: what is asked is what each stage adds."""
+    return replace(config, run=replace(config.run, final_model=False))
+
+
+def _seeds(config: Config, number: int) -> list[int]:
+    return [config.protocol.seed + extra for extra in range(number)]
+
+
+def _tidy(out: Path) -> None:
+    for folder in (out / "seeds", out / WORK):  # without work nothing can be continued
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +131,7 @@ def _judge_all(plan: Plan, store: Checkpoints, corpus: Corpus, out: Path, *, jud
         write_tables(tables_of(plan, store, variant), place)
         is_last = number == len(variants) - 1
         how = judging if is_last else replace(judging, verify=False, report=False)
-        found = judge(place, place / "result", corpus, how, bar=bar)
+        found = judge(place, place / RESULT, corpus, how, bar=bar)
         done.append(_Step(variant, _folder_of(number, variant), found.evaluation, found.passed))
     return done
 
@@ -112,7 +150,7 @@ def _over_seeds(
                 tables = place / _folder_of(number, variant)
                 write_tables(tables_of(plan, store, variant), tables)
                 quick = Judging(resamples=0, verify=False, report=False)
-                evaluation = judge(tables, tables / "result", corpus, quick, bar=bar).evaluation
+                evaluation = judge(tables, tables / RESULT, corpus, quick, bar=bar).evaluation
                 for name, estimate in _figures(evaluation, variant).items():
                     found.setdefault(variant.name, {}).setdefault(name, []).append(estimate.value)
     return found
@@ -163,7 +201,7 @@ def _compared(
 ) -> Comparison:
     may_write(out / name, force=True)
     return workflow.compare(
-        *(out / step.folder / "result" for step in steps),
+        *(out / step.folder / RESULT for step in steps),
         names=[step.variant.name for step in steps],
         measures=measures,
         resamples=judging.resamples,

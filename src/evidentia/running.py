@@ -16,7 +16,7 @@ from evidentia import workflow
 from evidentia.corpus import Posts, read_corpus
 from evidentia.errors import InputError, OutputError, counted
 from evidentia.evaluation.intervals import Resampling
-from evidentia.pipeline.build import encoders_of, needs_torch, system_of, token_layer
+from evidentia.pipeline.build import encoders_of, model_keys, needs_torch, system_of, token_layer
 from evidentia.pipeline.config import Config
 from evidentia.pipeline.lock import take
 from evidentia.pipeline.outputs import tables_of, write_models, write_tables
@@ -171,23 +171,28 @@ def finished(config: Config, out: Path) -> bool | None:
 
     A run of another configuration, corpus or version is an InputError. What a finished run had no time to remove is removed.
     """
+    if not (out / RESULT).is_dir() or not is_finished(config, out, SCHEMA):
+        return None
+    shutil.rmtree(out / WORK, ignore_errors=True)
+    return has_passed(out / RESULT)
+
+
+def is_finished(config: Config, out: Path, schema: str, **more: object) -> bool:
+    """Whether a folder holds this, finished; what was made of something else is an InputError. ``more`` is in its manifest too."""
     try:
         manifest = loads((out / MANIFEST).read_bytes())
-        made, ours = manifest["identity"], manifest["schema"] == SCHEMA and (out / RESULT).is_dir()
+        made, ours = {name: manifest[name] for name in ("identity", *more)}, bool(manifest["schema"] == schema)
     except (OSError, ValueError, KeyError, TypeError):
-        return None
-    if not ours:
-        return None
-    if made != _identity(config, planned(config, read_posts_of(config))):
+        return False
+    if ours and made != {"identity": _identity(config, planned(config, read_posts_of(config))), **more}:
         raise InputError(
-            f"{out.resolve().name} is finished, and was made with another configuration, corpus or version. "
-            "Choose another folder with -o."
+            f"{out.resolve().name} is finished, and was made with another {', '.join(('configuration', *more))}, "
+            "corpus or version. Choose another folder with -o."
         )
-    shutil.rmtree(out / WORK, ignore_errors=True)
-    return _passed(out / RESULT)
+    return ours
 
 
-def _passed(result: Path) -> bool:
+def has_passed(result: Path) -> bool:
     """What a result says of itself; one that cannot be read has not passed."""
     try:
         sound = all(one["status"] != "failed" for one in loads((result / "summary.json").read_bytes())["checks"])
@@ -270,7 +275,7 @@ def judge(tables: Path, out: Path, corpus: Corpus, judging: Judging, *, bar: Bar
 
 
 def _identity(config: Config, plan: Plan) -> str:
-    return identity(plan, config.deciding(), _versions(config, *_COMPUTES))
+    return identity(plan, config.deciding(), [_versions(config, *_COMPUTES), model_keys(config)])
 
 
 def _versions(config: Config, *names: str) -> dict[str, str]:
@@ -282,10 +287,20 @@ def _versions(config: Config, *names: str) -> dict[str, str]:
     return found
 
 
-def write_manifest(out: Path, config: Config, corpus: Corpus, plan: Plan, *, seconds: Mapping[str, float]) -> None:
+def write_manifest(
+    out: Path,
+    config: Config,
+    corpus: Corpus,
+    plan: Plan,
+    *,
+    seconds: Mapping[str, float],
+    schema: str = SCHEMA,
+    **more: object,
+) -> None:
     """What was run on what, by which versions; the one file with a time in it."""
     content: dict[str, Any] = {
-        "schema": SCHEMA,
+        "schema": schema,
+        **more,
         "config": config.to_dict(),
         "config_sha256": config.digest(),
         "identity": _identity(config, plan),

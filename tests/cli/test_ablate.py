@@ -323,9 +323,30 @@ def test_a_folder_that_holds_something_else(home: Path, bare: Path) -> None:
     before = contents(home)
     for name, said in (
         ("other", "other exists and is not empty. Choose another folder with -o."),
-        ("bare", "bare exists and is not empty. Choose another folder with -o."),
         ("file", "file exists and is not a folder. Choose another folder with -o."),
     ):
         for resume in ((), ("--resume",)):
             refused(evidentia("ablate", home / "bare.toml", "-o", home / name, *resume, *BRIEF), said)
     assert contents(home) == before
+
+
+def test_a_finished_ablation_is_finished(home: Path, bare: Path) -> None:
+    out = home / "done"
+    shutil.copytree(bare, out)
+    words = ("ablate", home / "bare.toml", "-o", out, *BRIEF)
+    before = contents(out)
+    (out / "work" / "0").mkdir(parents=True)  # it had no time to remove this
+    (out / "seeds" / "8").mkdir(parents=True)
+    assert evidentia(*words, "--seeds", 2, "--resume") == Ran(0, "done is finished already: nothing was changed.\n", "")
+    assert not (out / "work").exists()
+    assert not (out / "seeds").exists()
+    refused(evidentia(*words, "--seeds", 2), "done exists and is not empty. Choose another folder with -o.")
+    refused(
+        evidentia(*words, "--seeds", 3, "--resume"), "done is finished, and was made with another configuration, seeds,"
+    )
+    refused(evidentia("run", home / "bare.toml", "-o", out, "--resume"), "done exists and is not empty.")
+    assert contents(out) == before
+    summary = min((out / "steps").iterdir()) / "result" / "summary.json"
+    summary.write_text(summary.read_text().replace('"passed"', '"failed"', 1))
+    said = "done is finished already, and a check or its verification failed: nothing was changed.\n"
+    assert evidentia(*words, "--seeds", 2, "--resume") == Ran(1, said, "")

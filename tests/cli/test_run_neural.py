@@ -10,8 +10,9 @@ import pytest
 from evidentia.corpus.write import write_corpus
 from evidentia.pipeline.encoders.minilm import MiniLM, MiniLMTokens
 from evidentia.synth import synthetic_corpus
+from pipeline.encoders.tiny import save_cross_encoder, save_encoder
 
-from .command import contents, evidentia
+from .command import Ran, contents, evidentia, refused
 
 pytest.importorskip("torch", reason="the neural extra is not installed")
 pytest.importorskip("torch_geometric", reason="the neural extra is not installed")
@@ -87,3 +88,40 @@ def test_its_model_says_of_a_fold_what_the_run_said(home: Path) -> None:
     written = pl.read_parquet(home / "out" / "per_query.parquet").filter(fold="0").select(names)
     found = pl.read_parquet(asked).select(names).join(written, on=["post_id", "criterion_id"], how="semi")
     assert found.sort(names[:2]).equals(written.sort(names[:2]))
+
+
+LOCAL = """
+[corpus]
+path = "corpus"
+[protocol]
+folds = 2
+cross_fit = 2
+[run]
+workers = 1
+cache = "cache"
+final_model = false
+[retriever]
+kind = ["bm25", "sentence-transformers:encoder/model"]
+[reranker]
+kind = "cross-encoder:cross"
+[graph]
+space = "sentence-transformers:encoder/model"
+[gate]
+trees = 20
+calibrate = "platt"
+"""
+
+
+@pytest.mark.parametrize("which", ["encoder", "cross"])
+def test_models_beside_the_file_are_run_and_other_weights_are_another_run(which: str, home: Path) -> None:
+    save_encoder(home / "encoder")
+    save_cross_encoder(home / "cross")
+    (home / "local.toml").write_text(LOCAL)
+    words = ("run", home / "local.toml", "-o", home / f"local-{which}", "--resamples", "0", "--no-report")
+    ran = evidentia(*words)
+    assert ran.code == 0, ran
+    assert "everything matches" in ran.out
+    again = evidentia(*words, "--resume")
+    assert again == Ran(0, f"local-{which} is finished already: nothing was changed.\n", "")
+    (save_encoder if which == "encoder" else save_cross_encoder)(home / which, seed=1)
+    refused(evidentia(*words, "--resume"), "is finished, and was made with another configuration, corpus or version")

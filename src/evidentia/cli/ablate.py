@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from evidentia.cli.progress import progress_bar
-from evidentia.cli.run import Resume, Workers, note, stoppable
+from evidentia.cli.run import Resume, Workers, note, show_finished, stoppable
 
 
 def ablate(
@@ -29,7 +29,7 @@ def ablate(
 
     Exit codes: 0 done, 1 a check or the verification failed, 2 bad input.
     """
-    from evidentia.ablating import ablate as run_ablation
+    from evidentia import ablating
     from evidentia.pipeline.config import read_config
     from evidentia.report.ablation import print_ablation
     from evidentia.running import Judging
@@ -37,8 +37,11 @@ def ablate(
     judging = Judging(resamples, not no_verify, False if no_report else None, f"evidentia ablate {config.name} -o OUT")
     bar = partial(progress_bar, quiet=quiet)
     settings, tell = read_config(config), partial(note, quiet=quiet)
+    if resume and (passed := ablating.finished(settings, out, seeds=seeds)) is not None:
+        show_finished(out, passed=passed, quiet=quiet)
+        return
     with stoppable("continue with --resume.", quiet=quiet):
-        made = run_ablation(
+        made = ablating.ablate(
             settings, out, seeds=seeds, resume=resume, workers=workers, judging=judging, bar=bar, note=tell
         )
     if not quiet:

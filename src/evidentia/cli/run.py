@@ -57,7 +57,7 @@ def run(
     )
     settings, bar, tell = read_config(config), partial(progress_bar, quiet=quiet), partial(note, quiet=quiet)
     if resume and (passed := running.finished(settings, out)) is not None:
-        _show_finished(out, passed=passed, quiet=quiet)
+        show_finished(out, passed=passed, quiet=quiet)
         return
     with stoppable("continue with --resume.", quiet=quiet):
         judged = running.run(settings, out, resume=resume, workers=workers, judging=judging, bar=bar, note=tell)
@@ -80,7 +80,8 @@ def stoppable(how: str, *, quiet: bool) -> Iterator[None]:
         raise typer.Exit(130) from None
 
 
-def _show_finished(out: Path, *, passed: bool, quiet: bool) -> None:
+def show_finished(out: Path, *, passed: bool, quiet: bool) -> None:
+    """Say that there is nothing to do; exit 1 where what is there has failed."""
     if not quiet:
         said = "" if passed else ", and a check or its verification failed"
         print(f"{out.resolve().name} is finished already{said}: nothing was changed.")

@@ -12,7 +12,9 @@ from evidentia.pipeline.stages.bm25 import Bm25
 from evidentia.pipeline.stages.gate import BestCandidate, PooledGate
 from evidentia.pipeline.stages.lexical import Lexical
 from evidentia.pipeline.stages.ltr import LearnToRank
+from evidentia.pipeline.stages.meaning import Meaning
 from evidentia.pipeline.stages.propagation import Propagation
+from evidentia.pipeline.stages.spaces import LSA
 from evidentia.pipeline.system import GATE, System
 
 RETRIEVER, RERANKER, GRAPH = "retriever", "reranker", "graph"
@@ -91,15 +93,13 @@ def _reranker(config: Config) -> Stage:
 def _graph(config: Config, source: str) -> Stage:
     given = config.graph
     if given.kind == "propagation":
-        return Propagation(source, given.neighbours)
+        return Propagation(source, given.neighbours, _meaning(config))
     from evidentia.pipeline.stages.network import GraphNetwork
 
     return GraphNetwork(
         source=source,
         neighbours=given.neighbours,
-        space_of=config.located(given.space),
-        settings=_settings(config, given.space),
-        cache=_cache(config),
+        meaning=_meaning(config),
         conv=given.conv,
         layers=given.layers,
         hidden=given.hidden,
@@ -118,9 +118,7 @@ def _gate(config: Config, last: str) -> Stage:
 
     return NetworkGate(
         neighbours=config.graph.neighbours,
-        space_of=config.located(config.graph.space),
-        settings=_settings(config, config.graph.space),
-        cache=_cache(config),
+        meaning=_meaning(config),
         hidden=given.hidden,
         epochs=given.epochs,
         patience=given.patience,
@@ -129,6 +127,11 @@ def _gate(config: Config, last: str) -> Stage:
         beside=given.model,
         trees=given.trees,
     )
+
+
+def _meaning(config: Config) -> Meaning:
+    spec = config.graph.space
+    return Meaning(config.located(spec), _settings(config, spec), _cache(config))
 
 
 def _settings(config: Config, spec: str) -> tuple[tuple[str, Any], ...]:
@@ -151,9 +154,21 @@ def encoders_of(config: Config) -> dict[str, Mapping[str, Any]]:
     specs = [spec for spec in config.retriever.kind if spec not in {"bm25", WORDS}]
     if config.reranker.kind == "ltr" and "vectors" in config.reranker.learners:
         specs.append(config.reranker.vectors)
-    if "gnn" in {config.graph.kind, config.gate.kind} and config.graph.space != "lsa":
+    joins = config.graph.kind != NONE or config.gate.kind == "gnn"
+    if joins and config.graph.space != LSA:
         specs.append(config.graph.space)
     return {config.located(spec): config.model_settings(spec) for spec in dict.fromkeys(specs)}
+
+
+def model_keys(config: Config) -> list[str]:
+    """Which weights the named models have, or which servers are asked: a folder may hold others tomorrow."""
+    from evidentia.pipeline.encoders.make import make_encoder, make_pair_scorer
+
+    made = [make_encoder(spec, settings, cache=False).key for spec, settings in encoders_of(config).items()]
+    spec = config.reranker.kind
+    if spec not in {NONE, "ltr", "fine-tuned"}:
+        made.append(make_pair_scorer(config.located(spec), config.model_settings(spec), cache=False).key)
+    return made
 
 
 def token_layer(config: Config) -> int | None:

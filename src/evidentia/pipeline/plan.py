@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -75,11 +75,11 @@ class Plan:
         return Division.of(split, self.posts, parts=self.system.cross_fit, seed=seed, groups=groups)
 
 
-def identity(plan: Plan, config: Mapping[str, Any], versions: Mapping[str, str]) -> str:
-    """A hash of everything that decides the outcome: configuration, posts, labels, versions."""
+def identity(plan: Plan, config: Mapping[str, Any], means: Sequence[Any]) -> str:
+    """A hash of everything that decides the outcome: configuration, posts, labels, and by what means."""
     posts = plan.posts
     assert posts.gold is not None
-    said = json.dumps([dict(versions), config, plan.folds.seed, plan.final], sort_keys=True)
+    said = json.dumps([means, config, plan.folds.seed, plan.final], sort_keys=True)
     digest = hashlib.sha256(said.encode())
     for part in (posts.post_ids, posts.sent_uids, posts.texts, [str(one) for one in posts.criteria]):
         digest.update(json.dumps(part).encode())

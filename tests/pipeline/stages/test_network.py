@@ -12,6 +12,7 @@ from evidentia.pipeline.fold import Division, Step, run_step
 from evidentia.pipeline.stage import Parts, Stage, View, best
 from evidentia.pipeline.stages.bm25 import Bm25
 from evidentia.pipeline.stages.lexical import Lexical
+from evidentia.pipeline.stages.meaning import Meaning
 from evidentia.pipeline.stages.network import GraphNetwork, NetworkGate
 from evidentia.pipeline.stages.query_graphs import query_graphs
 
@@ -44,7 +45,7 @@ def test_a_network_keeps_the_promises_of_a_stage(stage: Stage, view: View) -> No
 
 @pytest.mark.parametrize("stage", [RANKER, GATE])
 def test_a_network_reads_the_vectors_of_an_encoder(stage: Stage, view: View, words: WordCounter) -> None:
-    claims_of_a_stage(replace(stage, space_of="words"), view, corpus(), division())
+    claims_of_a_stage(replace(stage, meaning=Meaning("words")), view, corpus(), division())
     assert ("query", 10) in words.asked
 
 
@@ -84,8 +85,8 @@ def test_what_is_no_candidate_scores_as_the_lowest_of_its_query(view: View) -> N
 def test_graphs_of_some_posts_are_those_of_all_posts_cut_out(view: View) -> None:
     stage, chosen = RANKER, np.array([7, 2])
     space = stage.space(view)
-    whole = query_graphs(stage._meaning, space, view, 3).take(chosen)
-    alone = query_graphs(stage._meaning, space, view.take(chosen), 3)
+    whole = query_graphs(stage.meaning, space, view, 3).take(chosen)
+    alone = query_graphs(stage.meaning, space, view.take(chosen), 3)
     for name in ("offsets", "features", "criterion", "criterion_vectors"):
         np.testing.assert_array_equal(getattr(whole.graphs, name), getattr(alone.graphs, name))
     np.testing.assert_array_equal(

@@ -8,15 +8,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evidentia.corpus import Posts
+from evidentia.pipeline.fold import Step
 from evidentia.pipeline.graphs import adjacency, likeness
 from evidentia.pipeline.stage import View
+from evidentia.pipeline.stages.bm25 import Bm25
+from evidentia.pipeline.stages.lexical import Lexical
+from evidentia.pipeline.stages.meaning import Meaning
 from evidentia.pipeline.stages.propagation import ARRIVALS, Propagation
 from evidentia.pipeline.stages.spaces import lsa_vectors
 from evidentia.synth import synthetic_corpus
 from evidentia.tables.queries import Bools, Floats, Ints
 from pipeline.small import posts_of, scored, spans, taught
+from pipeline.stages.bench import WordCounter, after, claims_of_a_stage, corpus, division
 
 Scored = tuple[Floats, Bools, Bools, Ints]
+STEPS = (Step("retriever", Bm25(), 6), Step("reranker", Lexical()))
 TEXTS = ("sleep badly", "badly again", "rain again", "rain and snow", "snow", "sleep snow")
 
 
@@ -133,3 +139,14 @@ def test_the_mixture_never_ranks_tune_worse_than_what_came_in(posts: Posts, seed
     assert max(model.document["tune_ndcg"]) >= model.document["tune_ndcg"][0]
     chosen = model.document["weights"].index(model.document["weight"])
     assert model.document["tune_ndcg"][chosen] == max(model.document["tune_ndcg"])
+
+
+def test_sentences_are_alike_where_the_configuration_says(words: WordCounter) -> None:
+    """The graph is the one of the networks: an encoder may say what is alike."""
+    stage, view = Propagation(meaning=Meaning("words")), after(STEPS, corpus(), division())
+    claims_of_a_stage(stage, view, corpus(), division())
+    assert words.asked
+    heard = [one.inputs(one.space(view), view).values for one in (stage, Propagation())]
+    at = ARRIVALS.index("alike")
+    assert not np.array_equal(heard[0][:, :, at], heard[1][:, :, at])
+    assert np.array_equal(heard[0][:, :, ARRIVALS.index("beside")], heard[1][:, :, ARRIVALS.index("beside")])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import ClassVar
 
@@ -18,9 +18,7 @@ from evidentia.pipeline.neural.settings import GraphSettings, graph_settings
 from evidentia.pipeline.stage import Lesson, Parts, Per, View
 from evidentia.pipeline.stages.gate import Classifier, PooledGate, QueryTable
 from evidentia.pipeline.stages.meaning import Meaning
-from evidentia.pipeline.stages.models import Cache, Settings
 from evidentia.pipeline.stages.query_graphs import QueryGraphs, query_graphs
-from evidentia.pipeline.stages.spaces import LSA
 from evidentia.tables.queries import Bools, Floats, Frozen, Ints
 
 _CERTAIN = 6.0  # log odds where TRAIN knows one answer only
@@ -35,9 +33,7 @@ class _OverGraphs:
     """What both stages are told about graphs, networks and how long to learn."""
 
     neighbours: int = 3
-    space_of: str = LSA
-    settings: Settings = ()
-    cache: Cache = True
+    meaning: Meaning = field(default_factory=Meaning)
     conv: str = "gatv2"
     layers: int = 2
     hidden: int = 64
@@ -47,17 +43,13 @@ class _OverGraphs:
     networks: int = 3
     learns: ClassVar[bool] = True
 
-    @property
-    def _meaning(self) -> Meaning:
-        return Meaning(self.space_of, self.settings, self.cache)
-
     def _network(self, **more: object) -> GraphSettings:
         shape = {"conv": self.conv, "layers": self.layers, "hidden": self.hidden, "dropout": self.dropout}
         return graph_settings({**shape, **more})
 
     def space(self, train: View) -> Parts:
         """Where sentences are alike."""
-        return self._meaning.learn(train)
+        return self.meaning.learn(train)
 
     def _several(self, fit: Callable[[int], GraphModel], seed: int) -> Parts:
         """Networks that differ in their seed only: their mean is steadier than any of them."""
@@ -91,7 +83,7 @@ class GraphNetwork(_OverGraphs):
 
     def inputs(self, space: Parts, view: View) -> Refinable:
         """The graphs of the queries."""
-        return Refinable(query_graphs(self._meaning, space, view, self.neighbours), view.scores[self.source])
+        return Refinable(query_graphs(self.meaning, space, view, self.neighbours), view.scores[self.source])
 
     def fit(self, inputs: Refinable, lesson: Lesson, *, seed: int) -> Parts:
         """The network, and how much it counts beside the score that came in."""
@@ -181,7 +173,7 @@ class NetworkGate(_OverGraphs):
         """The graphs of the queries, each told what its scores look like together."""
         pooled = self._beside.inputs(Parts(), view)
         about = pooled.values[:, :, :-1].reshape(-1, pooled.values.shape[2] - 1)  # the network knows the criterion
-        asked = query_graphs(self._meaning, space, view, self.neighbours, about.astype(np.float32))
+        asked = query_graphs(self.meaning, space, view, self.neighbours, about.astype(np.float32))
         return Gated(asked, pooled)
 
     def fit(self, inputs: Gated, lesson: Lesson, *, seed: int) -> Parts:

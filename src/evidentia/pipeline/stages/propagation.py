@@ -5,7 +5,7 @@ This is simple graph convolution (Wu et al. 2019) on scores: powers of the graph
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -16,7 +16,7 @@ from evidentia.pipeline.graphs import adjacency, likeness
 from evidentia.pipeline.mixing import choose_weight, mixed
 from evidentia.pipeline.stage import Lesson, Parts, Per, View, best, candidates_of, worst
 from evidentia.pipeline.stages.ltr import ask_logistic, fit_logistic
-from evidentia.pipeline.stages.spaces import learn_lsa, lsa_vectors
+from evidentia.pipeline.stages.meaning import Meaning
 from evidentia.tables.queries import Bools, Floats, Frozen, Ints
 
 ARRIVALS = ("own", "alike", "alike twice", "alike best", "beside", "beside best", "post")
@@ -42,16 +42,17 @@ class Propagation:
 
     source: str = "reranker"
     neighbours: int = 3
+    meaning: Meaning = field(default_factory=Meaning)
     learns: ClassVar[bool] = True
     per: ClassVar[Per] = "sentence"
 
     def space(self, train: View) -> Parts:
-        """Where sentences are alike: latent semantic analysis of the TRAIN sentences."""
-        return learn_lsa(train.posts.texts)
+        """Where sentences are alike."""
+        return self.meaning.learn(train)
 
     def inputs(self, space: Parts, view: View) -> Arrivals:
         """The score of every candidate and what its neighbours send."""
-        alike = likeness(lsa_vectors(space, view.posts.texts), view.posts.offsets, self.neighbours)
+        alike = likeness(self.meaning.of_sentences(space, view.posts.texts), view.posts.offsets, self.neighbours)
         beside = adjacency(view.posts.offsets)
         own = view.scores[self.source]
         values = np.empty((*own.shape, len(ARRIVALS)))
