@@ -72,7 +72,8 @@ def ablate(
             tuple(_grid_points(out / judged[-1].folder / "thresholds.json")),
             tuple(_seeds(config, seeds)),
             store.seconds(),
-            all(one.passed for one in judged),
+            judged[-1].verified,
+            tuple(one.folder for one in judged if not one.passed),
         )
         write_ablation(made, out)
         write_manifest(
@@ -111,6 +112,7 @@ class _Step:
     folder: str
     evaluation: Evaluation
     passed: bool
+    verified: str | None
 
 
 def _variants(plan: Plan) -> list[Variant]:
@@ -132,7 +134,7 @@ def _judge_all(plan: Plan, store: Checkpoints, corpus: Corpus, out: Path, *, jud
         is_last = number == len(variants) - 1
         how = judging if is_last else replace(judging, verify=False, report=False)
         found = judge(place, place / RESULT, corpus, how, bar=bar)
-        done.append(_Step(variant, _folder_of(number, variant), found.evaluation, found.passed))
+        done.append(_Step(variant, _folder_of(number, variant), found.evaluation, found.passed, found.verified))
     return done
 
 

@@ -16,11 +16,11 @@ from evidentia import workflow
 from evidentia.corpus import Posts, read_corpus
 from evidentia.errors import InputError, OutputError, counted
 from evidentia.evaluation.intervals import Resampling
-from evidentia.pipeline.build import encoders_of, model_keys, needs_torch, system_of, token_layer
+from evidentia.pipeline.build import check_extras, encoders_of, model_keys, needs_torch, system_of, token_layer
 from evidentia.pipeline.config import Config
 from evidentia.pipeline.lock import take
 from evidentia.pipeline.outputs import tables_of, write_models, write_tables
-from evidentia.pipeline.plan import LOCK, STATE, WORK, Note, Plan, compute, identity, no_note, start
+from evidentia.pipeline.plan import LOCK, STATE, WORK, Note, Plan, abandon, compute, identity, no_note, start
 from evidentia.pipeline.steps import full
 from evidentia.pipeline.store import Checkpoints, write_file
 from evidentia.report import refresh_report
@@ -215,13 +215,17 @@ def scored(
     note: Note = no_note,
 ) -> Checkpoints:
     """Run all stages of all folds; texts are embedded once, before. The folder is locked until the result is released."""
+    check_extras(config)
     store = start(out, _identity(config, plan), resume=resume, note=note)
     try:
         embed(config, plan.posts, bar=bar)
-        with bar("training") as progress:
+        invented = "invented " if config.corpus_folder is None else ""
+        with bar(f"training on {len(plan.posts):,} {invented}posts") as progress:
             compute(plan, store, workers=config.run.workers if workers is None else workers, progress=progress)
-    except BaseException:
+    except BaseException as error:
         store.release()
+        if isinstance(error, Exception) and not store.count():
+            abandon(out)
         raise
     return store
 

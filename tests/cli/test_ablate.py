@@ -6,6 +6,7 @@ import csv
 import re
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from statistics import stdev
@@ -14,9 +15,11 @@ from typing import Any
 
 import pytest
 
-from evidentia import ablating
+from evidentia import ablating, running
 from evidentia.pipeline import work
 from evidentia.results import loads
+from evidentia.verify.run import verify_folder
+from evidentia.verify.tally import Mismatch
 
 from .command import Ran, contents, evidentia, refused
 from .pipelines import small_config, small_corpus
@@ -350,3 +353,17 @@ def test_a_finished_ablation_is_finished(home: Path, bare: Path) -> None:
     summary.write_text(summary.read_text().replace('"passed"', '"failed"', 1))
     said = "done is finished already, and a check or its verification failed: nothing was changed.\n"
     assert evidentia(*words, "--seeds", 2, "--resume") == Ran(1, said, "")
+
+
+def test_what_failed_is_said(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(*words: Any, **named: Any) -> Any:
+        found = verify_folder(*words, **named)
+        return replace(found, mismatches=(Mismatch("AUROC", 1, 0),))
+
+    monkeypatch.setattr(running, "verify_folder", wrong)
+    small_config(home, "wrong.toml", **BARE)
+    ran = evidentia("ablate", home / "wrong.toml", "-o", home / "wrong", "--resamples", 0, "--no-report")
+    assert ran.code == 1, ran
+    assert "comparisons, 1 MISMATCH." in ran.out
+    last = max((home / "wrong" / "steps").iterdir()).name
+    assert f"FAILED: a check or the verification of steps/{last}/result" in ran.out

@@ -23,7 +23,7 @@ from .command import Ran, contents, evidentia, evidentia_apart, refused
 from .pipelines import small_config, small_corpus
 
 COLUMNS = (
-    *("post_id", "criterion_id", "prob", "state", "selected_sent_uids", "ranked_sent_uids"),
+    *("post_id", "criterion_id", "prob", "state", "tau_neg", "tau_pos", "selected_sent_uids", "ranked_sent_uids"),
     *("detection_score", "n_candidates"),
 )
 FORMATS = (".csv", ".jsonl", ".parquet")
@@ -62,7 +62,7 @@ def read(path: Path) -> pl.DataFrame:
         return pl.read_parquet(path)
     if path.suffix == ".jsonl":
         return pl.read_ndjson(path)
-    words = [name for name in COLUMNS if name not in {"prob", "detection_score", "n_candidates"}]
+    words = [name for name in COLUMNS if name not in {"prob", "tau_neg", "tau_pos", "detection_score", "n_candidates"}]
     frame = pl.read_csv(path, schema_overrides=dict.fromkeys(words, pl.String))
     return frame.with_columns(unquoted(frame[name].fill_null("")) for name in words)
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import pytest
 
+from evidentia import running
 from evidentia.corpus.write import write_corpus
-from evidentia.pipeline import plan
+from evidentia.pipeline import extras, plan
+from evidentia.pipeline.config import read_config
 from evidentia.synth import synthetic_corpus
 
 from .command import Ran, contents, evidentia, evidentia_apart, refused
@@ -96,7 +100,9 @@ def test_another_run_is_not_continued(other: str, begun: Path) -> None:
     OTHERS[other](begun)
     before = contents(begun)
     ran = evidentia("run", begun / "pipeline.toml", "-o", begun / "out", "--resume", *QUICK)
-    refused(ran, "out was begun with another configuration, corpus or version. Choose another folder with -o")
+    refused(
+        ran, "out was begun with another configuration, corpus or version. Delete it to begin anew, or choose another"
+    )
     assert contents(begun) == before
 
 
@@ -277,3 +283,69 @@ def test_no_text_is_in_any_file_or_on_the_screen(home: Path) -> None:
     for name, content in found.items():
         for words in (MARKER, "grey herons stood", "the locked pharmacy"):  # a vocabulary has words and pairs of them
             assert words.encode() not in content, name
+
+
+# a run is where its result is
+
+
+def test_a_run_is_verified_compared_and_judged_by_its_folder(home: Path) -> None:
+    ran = evidentia("verify", home / "out")
+    assert ran.code == 0, ran
+    assert "Everything matches." in ran.out
+    shutil.copytree(home / "out", home / "other")
+    ran = evidentia("compare", home / "out", home / "other", "--resamples", 20, "--measures", "AUROC", "--json")
+    assert ran.code == 0, ran
+    assert [(one["baseline"], one["system"]) for one in json.loads(ran.out)["deltas"]][:1] == [("out", "other")]
+    assert evidentia("gate", home / "out", "--target", "AUROC>=0").code in {0, 1}
+    ran = evidentia("report", home / "out", "--format", "md")
+    assert ran.code == 0, ran
+    refused(evidentia("verify", home), "home is not a result folder", "verifying the results that it was made of")
+
+
+# what cannot be run leaves nothing
+
+
+NEURAL = {
+    "graph": ("torch_geometric", '[graph] kind = "gnn" needs torch_geometric'),
+    "gate": ("torch_geometric", '[gate] kind = "gnn" needs torch_geometric'),
+    "reranker": ("torch", '[reranker] kind = "fine-tuned" needs torch'),
+}
+
+
+@pytest.mark.parametrize("table", NEURAL)
+def test_a_missing_library_is_told_before_anything_is_begun(
+    table: str, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(extras, "find_spec", lambda name: None)
+    kind = "fine-tuned" if table == "reranker" else "gnn"
+    text = tiny(home).read_text()
+    (home / "neural.toml").write_text(re.sub(rf'\[{table}\]\nkind = "\w+"', f'[{table}]\nkind = "{kind}"', text))
+    ran = evidentia("run", home / "neural.toml", "-o", home / "neural", *QUICK)
+    refused(ran, NEURAL[table][1], "pip install -c constraints.txt '.[neural]'")
+    assert not (home / "neural").exists()
+
+
+def test_a_run_that_did_nothing_is_not_in_the_way(home: Path) -> None:
+    """A server that is not there is found before the first step: the same folder can be used for another try."""
+    more = '[retriever]\nkind = "openai:http://127.0.0.1:9/v1,none"\n[retriever.model]\nretries = 0\n'
+    text = tiny(home).read_text().replace("cache = true", 'cache = "cache"')
+    (home / "server.toml").write_text(text.replace("[retriever]\nkeep = 24\n", more))
+    ran = evidentia("run", home / "server.toml", "-o", home / "again", *QUICK)
+    assert ran.code == 2, ran
+    assert not (home / "again").exists()
+    assert evidentia("run", tiny(home), "-o", home / "again", *QUICK).code == 0
+
+
+def test_invented_posts_are_said_to_be(home: Path) -> None:
+    path = tiny(home, "invented.toml", corpus="synthetic")
+    path.write_text(path.read_text().replace('path = "synthetic"', 'path = "synthetic"\nposts = 60'))
+    said: list[str] = []
+
+    def bar(words: str) -> AbstractContextManager[None]:
+        said.append(words)
+        return nullcontext()
+
+    for name in ("pipeline.toml", "invented.toml"):
+        judging = running.Judging(0, verify=False, report=False)
+        running.run(read_config(home / name), home / f"of-{name}", judging=judging, bar=bar)
+    assert [words for words in said if "training" in words] == ["training on 60 posts", "training on 60 invented posts"]

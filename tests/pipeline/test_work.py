@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ import pytest
 
 from evidentia.corpus import Posts
 from evidentia.errors import InputError, OutputError, WorkerError, place_of
+from evidentia.pipeline import work
 from evidentia.pipeline.fold import Step
 from evidentia.pipeline.plan import Plan, compute
 from evidentia.pipeline.stage import Lesson, Parts
@@ -93,6 +96,25 @@ def test_the_signals_of_the_parent_are_as_before(posts: Posts, tmp_path: Path) -
     compute(plan_of(posts, Lexical()), Checkpoints(tmp_path), workers=2)
     assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before
     assert steps_in(tmp_path) == [f"{fold}/{step}" for fold in "01" for step in ("gate", "retriever", "words")]
+
+
+@linux
+def test_the_keyboard_waits_until_a_worker_has_all_it_needs() -> None:
+    """Ctrl-C goes to any thread of a process: one that polars or a progress bar started hears it where this one does not."""
+    stop = threading.Event()
+    other = threading.Thread(target=stop.wait)
+    other.start()
+    done = []
+    try:
+        with pytest.raises(KeyboardInterrupt), work._deaf_to_the_keyboard():
+            signal.pthread_kill(other.ident or 0, signal.SIGINT)
+            time.sleep(0.2)
+            done.append(True)
+    finally:
+        stop.set()
+        other.join()
+    assert done == [True]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_kept_steps_are_not_done_again(posts: Posts, tmp_path: Path) -> None:

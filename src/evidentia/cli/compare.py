@@ -16,7 +16,7 @@ from evidentia.errors import InputError
 
 def compare(
     results: Annotated[
-        list[Path], typer.Argument(help="Result folders of `evidentia evaluate`; the first is the baseline.")
+        list[Path], typer.Argument(help="Results of `evidentia evaluate` or `run`; the first is the baseline.")
     ],
     measures: Annotated[
         list[str] | None,
@@ -54,7 +54,7 @@ def compare(
 
     with progress_bar("resampling", quiet=quiet or as_json) as progress:
         comparison = workflow.compare(
-            *results,
+            *map(options.result_of, results),
             measures=options.listed(measures) or None,
             profile=profile,
             resamples=resamples,

@@ -13,7 +13,7 @@ from evidentia.errors import OutputError
 
 
 def gate(
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="A result folder.")],
+    out: options.ResultFolder,
     target: Annotated[
         list[str] | None,
         typer.Option("--target", metavar="TARGET", help="For example 'AUROC>=0.85'; default: those of the contract."),

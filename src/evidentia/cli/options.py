@@ -80,6 +80,18 @@ ProfileName = Annotated[
 ]
 
 
+def result_of(folder: Path) -> Path:
+    """The result inside the folder of `evidentia run`; any other folder is what it is."""
+    inner = folder / "result"
+    is_run = (inner / "summary.json").is_file() and not (folder / "summary.json").exists()
+    return inner if is_run else folder
+
+
+ResultFolder = Annotated[
+    Path, typer.Argument(metavar="OUT", help="A result folder, or that of `evidentia run`.", callback=result_of)
+]
+
+
 def listed(values: list[str] | None) -> tuple[str, ...]:
     """The members of a list option; commas inside brackets belong to a member.
 

@@ -13,7 +13,7 @@ from evidentia.cli.progress import progress_bar
 
 
 def report(
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="A result folder.")],
+    out: options.ResultFolder,
     formats: Annotated[
         list[str] | None,
         typer.Option("--format", metavar="LIST", help="html, svg, png, csv, latex, md; default html,svg,png,csv."),

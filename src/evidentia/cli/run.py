@@ -109,4 +109,4 @@ def _write_default(path: Path) -> None:
     if path.exists():
         raise OutputError(f"{path.name} exists. Choose another file.")
     write_file(path, default_config_text().encode(), remedy="Choose another file.")
-    print(path)
+    print(f"{path}: let [corpus] path name your corpus, then evidentia run {path} -o OUT")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from evidentia.cli import options
 from evidentia.cli.progress import progress_bar
 from evidentia.errors import counted
 
@@ -19,7 +20,14 @@ SHOWN = 20  # mismatches on the screen; all of them are in verification.json
 
 
 def verify(
-    out: Annotated[Path, typer.Argument(metavar="OUT", help="The folder of a result, or its report.html alone.")],
+    out: Annotated[
+        Path,
+        typer.Argument(
+            metavar="OUT",
+            help="A result folder, that of `evidentia run`, or a report.html alone.",
+            callback=options.result_of,
+        ),
+    ],
     inputs: Annotated[
         Path | None,
         typer.Option("--inputs", metavar="DIR", help="Also compare the input files in DIR with their hashes."),

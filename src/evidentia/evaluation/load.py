@@ -12,6 +12,8 @@ from evidentia.evaluation.files import MANIFEST_SCHEMA, SELECTIVE_MANIFEST_SCHEM
 from evidentia.measures import Profile
 from evidentia.tables import Run, read_run
 
+INSIDE_A_RUN = "result"
+
 
 @dataclass(frozen=True)
 class LoadedResult:
@@ -44,7 +46,12 @@ def load_result(folder: Path) -> LoadedResult:
         tune=_kept(folder, "tune.parquet", manifest),
         by=tuple(options.get("by", ())),
     )
-    return LoadedResult(folder.resolve().name, run, str(manifest.get("profile", "contract")), options)
+    return LoadedResult(_called(folder.resolve()), run, str(manifest.get("profile", "contract")), options)
+
+
+def _called(folder: Path) -> str:
+    """Its name; a result inside a run goes by that of the run, since all of them are called alike."""
+    return folder.parent.name if folder.name == INSIDE_A_RUN and folder.parent.name else folder.name
 
 
 def _kept(folder: Path, name: str, manifest: Mapping[str, Any]) -> Path | None:

@@ -20,6 +20,7 @@ SHOWN = 12
 EVAL_LABELS = ("CANARY001", "Nothing on EVAL moves when EVAL labels change")
 LABEL_FREE = ("CANARY002", "Label-free features do not move when any label changes")
 CHANCE = ("CANARY003", "Trained and judged on permuted labels, the pipeline is at chance")
+EASY = ". Labels that the text gives away look the same: see what it is made of"
 ALONE = ("CANARY004", "No feature alone gives the label away")
 
 
@@ -143,7 +144,7 @@ def no_feature_gives_the_label_away(pipeline: Pipeline, train: Sequence[Post], e
         if max(found.value, 1 - found.value) >= PERFECT:
             told.append(f"{name} (AUROC {found.value:.3f}, {found.pairs:,} pairs)")
     if told:
-        return _failed(ALONE, f"almost perfect alone: {_some(told)}", looked)
+        return _failed(ALONE, f"almost perfect alone: {_some(told)}{EASY}", looked)
     if not looked:
         return Finding(*ALONE, "not applicable", "the pipeline has no features", 0)
     return Finding(*ALONE, "passed", f"{looked} features looked at", looked)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from evidentia.pipeline.config import Config
+from evidentia.pipeline.extras import need
 from evidentia.pipeline.fold import Step
 from evidentia.pipeline.stage import Stage
 from evidentia.pipeline.stages.bm25 import Bm25
@@ -147,6 +148,19 @@ def needs_torch(config: Config) -> bool:
     named = (*encoders_of(config), config.reranker.kind)
     local = any(spec.partition(":")[0] in _LOCAL for spec in named)
     return local or token_layer(config) is not None or "gnn" in {config.graph.kind, config.gate.kind}
+
+
+def check_extras(config: Config) -> None:
+    """Refuse what cannot learn here before anything does; a model that is only asked may be known to the cache."""
+    asked = {
+        '[reranker] kind = "fine-tuned"': (config.reranker.kind == "fine-tuned", "torch"),
+        '[reranker] learners = "tokens"': (token_layer(config) is not None, "torch"),
+        '[graph] kind = "gnn"': (config.graph.kind == "gnn", "torch_geometric"),
+        '[gate] kind = "gnn"': (config.gate.kind == "gnn", "torch_geometric"),
+    }
+    for words, (is_asked, module) in asked.items():
+        if is_asked:
+            need(module, words)
 
 
 def encoders_of(config: Config) -> dict[str, Mapping[str, Any]]:

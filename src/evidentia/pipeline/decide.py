@@ -82,6 +82,13 @@ class Decider:
         assert self.tuning.threshold is not None
         return prob, np.where(self.tuning.threshold.says_yes(prob), POS, NEG)
 
+    def thresholds(self) -> dict[str, float | None]:
+        """Where the states part, under the names that a run has for them."""
+        if self.tuning.three_state is not None:
+            return {"tau_neg": self.tuning.three_state.tau_neg, "tau_pos": self.tuning.three_state.tau_pos}
+        assert self.tuning.threshold is not None
+        return {"tau": self.tuning.threshold.value}
+
     def chosen(self, ranking: Ranking, state: Ints) -> Ints:
         """K of every query."""
         if self.selects == "all":

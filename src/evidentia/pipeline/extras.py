@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from evidentia.errors import InputError
@@ -13,5 +14,18 @@ def neural(module: str) -> Any:
     try:
         return import_module(module)
     except ImportError:
-        library = module.partition(".")[0]
-        raise InputError(f"This stage needs {library}, which is missing: pip install 'evidentia[neural]'.") from None
+        raise missing(module, "This stage") from None
+
+
+def need(module: str, who: str) -> None:
+    """Refuse where a library of the extra is not installed; it is not loaded, which takes seconds."""
+    if find_spec(module) is None:
+        raise missing(module, who)
+
+
+def missing(module: str, who: str) -> InputError:
+    """What to say where a library is not installed."""
+    return InputError(
+        f"{who} needs {module.partition('.')[0]}, which is missing. Install the neural extra, in the folder of Evidentia: "
+        "pip install -c constraints.txt '.[neural]'."
+    )

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -125,7 +126,8 @@ def _refuse(out: Path, mark: str, *, resume: bool) -> None:
             )
         if known != mark:
             raise InputError(
-                f"{name} was begun with another configuration, corpus or version. Choose another folder with -o, or begin anew."
+                f"{name} was begun with another configuration, corpus or version. Delete it to begin anew, or choose another "
+                "folder with -o."
             )
     elif not _is_empty(out):
         raise OutputError(f"{name} exists and is not empty. Choose another folder with -o.")
@@ -142,6 +144,13 @@ def _is_empty(out: Path) -> bool:
         raise OutputError(
             f"Cannot read {out.resolve().name}: {error.strerror}. Choose another folder with -o."
         ) from None
+
+
+def abandon(out: Path) -> None:
+    """Remove the folder of a run that did nothing, so that it does not stand in the way of the next."""
+    shutil.rmtree(out / WORK, ignore_errors=True)
+    with suppress(OSError):  # it holds something, or is not ours to remove
+        out.rmdir()
 
 
 def sweep(out: Path) -> None:

@@ -73,6 +73,9 @@ def predicted_rows(scored: Scored, made: Decider, *, ranked_by: str, texts: bool
         **_keys(posts),
         "prob": prob,
         "state": [STATES[code] for code in state.tolist()],
+        **{
+            name: pl.repeat(value, len(prob), dtype=pl.Float64, eager=True) for name, value in made.thresholds().items()
+        },
         "selected_sent_uids": _joined(posts, ends, sentence),
         "ranked_sent_uids": _joined(posts, ranking.offsets, ranking.sentence),
         "detection_score": scored.detection.ravel(),

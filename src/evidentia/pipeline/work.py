@@ -105,16 +105,25 @@ def _hear(reader: Connection) -> None:
 def _deaf_to_the_keyboard() -> Iterator[None]:
     """What is started here never hears Ctrl-C, from its first moment on: only the parent does, which then ends the others.
 
-    Nor do its threads end everything where a pipe breaks, as the one to a worker that was killed does.
+    Nor do its threads end everything where a pipe breaks, as the one to a worker that was killed does. The parent itself waits with
+    Ctrl-C, which another of its threads may take, until the worker has all that it needs to start.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGPIPE})
+    pressed: list[int] = []
+    usual = None
+    if threading.current_thread() is threading.main_thread():
+        usual = signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if usual is not None:
+            signal.signal(signal.SIGINT, usual)
+        if pressed:
+            signal.raise_signal(signal.SIGINT)
 
 
 @contextmanager

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from evidentia.errors import InputError
 from evidentia.tables.queries import Bools, Floats
 
 STEPS = 60
@@ -19,11 +18,8 @@ ARRIVED = 1e-7  # relative; the step is still made, and another one, so that twi
 
 
 def scikit_learn(part: str) -> Any:
-    """A module of scikit-learn, which is not needed to apply what was fitted."""
-    try:
-        return import_module(f"sklearn.{part}")
-    except ImportError:
-        raise InputError("Fitting a calibrator needs scikit-learn: pip install 'evidentia[calibrate]'.") from None
+    """A module of scikit-learn, loaded on use: what was fitted is applied without it."""
+    return import_module(f"sklearn.{part}")
 
 
 def separated(scores: Floats, labels: Bools, turns: int) -> bool:

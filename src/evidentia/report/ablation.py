@@ -158,6 +158,12 @@ def print_ablation(made: Ablation, out: Path) -> None:
     if any(row.deltas for row in made.rows):
         console.print("Gains are paired, with 95 % intervals in ablation.csv; * where the interval excludes zero.")
         files += ", comparison-*"
+    if made.verified is not None:
+        console.print(f"The whole pipeline was {made.verified}.")
+    for folder in made.failed:
+        console.print(
+            f"FAILED: a check or the verification of {folder}/result; see its report, or `evidentia verify` it."
+        )
     print_place(console, out, files)
     console.print("Research software, not a medical device.")
 

@@ -48,7 +48,13 @@ class Ablation:
     grid: tuple[Mapping[str, Any], ...]
     seeds: tuple[int, ...]
     seconds: Mapping[str, float]
-    passed: bool
+    verified: str | None
+    failed: tuple[str, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether every check of every configuration and the verification of the last passed."""
+        return not self.failed
 
     def to_dict(self) -> dict[str, Any]:
         """The content of ``ablation.json``."""

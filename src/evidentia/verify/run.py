@@ -120,7 +120,10 @@ def verify_folder(path: Path, progress: Progress | None = None, *, inputs: Path 
     folder = ResultFolder(path)
     schema = folder.manifest.get("schema") if folder.has("manifest.json") else None
     if schema not in {EVALUATION, SELECTIVE}:
-        raise InputError(f"{path.resolve().name} is not a result folder of `evidentia evaluate` or `selective`.")
+        raise InputError(
+            f"{path.resolve().name} is not a result folder of `evidentia evaluate`, `run` or `selective`. "
+            "A comparison or an ablation is verified by verifying the results that it was made of."
+        )
     _ = folder.summary  # refused here, once and in words, where it cannot be read: nothing could be compared with it
     course = _Course()
     with course.check("files") as tally:

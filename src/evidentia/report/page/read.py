@@ -232,11 +232,14 @@ def _name(manifest: Mapping[str, Any], kind: Kind) -> str:
     if kind == "comparison":
         first, *others = dict.fromkeys(str(one["role"]) for one in manifest["inputs"])
         return f"{', '.join(others)} against {first}"
+    command = str(manifest.get("command"))
+    if command.startswith("evidentia demo"):
+        return "the demo's synthetic run"
+    for made in ("run", "ablate"):
+        if command.startswith(f"evidentia {made} "):
+            return command.removeprefix(f"evidentia {made} ").removesuffix(" -o OUT")
     names = [str(one["name"]) for one in manifest.get("inputs", ()) if one.get("name") not in {None, "<dataframe>"}]
-    made = (
-        "the demo's synthetic run" if str(manifest.get("command")).startswith("evidentia demo") else "a run in memory"
-    )
-    return names[0] if names else made
+    return names[0] if names else "a run in memory"
 
 
 def _table(path: Path, titles: Mapping[str, str], run: _Run) -> Table:
