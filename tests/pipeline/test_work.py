@@ -105,11 +105,16 @@ def test_the_keyboard_waits_until_a_worker_has_all_it_needs() -> None:
     other = threading.Thread(target=stop.wait)
     other.start()
     done = []
-    try:
-        with pytest.raises(KeyboardInterrupt), work._deaf_to_the_keyboard():
+
+    def press() -> None:
+        with work._deaf_to_the_keyboard():
             signal.pthread_kill(other.ident or 0, signal.SIGINT)
             time.sleep(0.2)
             done.append(True)
+
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            press()
     finally:
         stop.set()
         other.join()
