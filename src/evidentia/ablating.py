@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import stdev
@@ -59,11 +59,12 @@ def ablate(
         raise InputError("An ablation needs one seed or more.")
     judging, corpus = judging or Judging(), read_posts_of(config)
     config = _without_final(config)
-    plan = planned(config, corpus)
-    _variants(plan)  # a system that has none is refused before anything is trained
+    runs = [(each, planned(each, corpus)) for each in _under_seeds(config, seeds)]  # all before anything is trained
+    plan = runs[0][1]
+    _variants(plan)  # a system that has none is refused
     with scored(config, plan, out, resume=resume, workers=workers, bar=bar, note=note) as store:
         judged = _judge_all(plan, store, corpus, out, judging=judging, bar=bar)
-        spread = _over_seeds(config, corpus, out, seeds, workers=workers, bar=bar)
+        spread = _over_seeds(runs[1:], corpus, out, workers=workers, bar=bar)
         with bar("comparing"):
             rows = _rows(judged, out, judging, spread)
         made = Ablation(
@@ -99,6 +100,10 @@ def _without_final(config: Config) -> Config:
 
 def _seeds(config: Config, number: int) -> list[int]:
     return [config.protocol.seed + extra for extra in range(number)]
+
+
+def _under_seeds(config: Config, number: int) -> list[Config]:
+    return [replace(config, protocol=replace(config.protocol, seed=seed)) for seed in _seeds(config, number)]
 
 
 def _tidy(out: Path) -> None:
@@ -139,13 +144,11 @@ def _judge_all(plan: Plan, store: Checkpoints, corpus: Corpus, out: Path, *, jud
 
 
 def _over_seeds(
-    config: Config, corpus: Corpus, out: Path, seeds: int, *, workers: int | None, bar: Bar
+    runs: Sequence[tuple[Config, Plan]], corpus: Corpus, out: Path, *, workers: int | None, bar: Bar
 ) -> dict[str, dict[str, list[float]]]:
     """The point figures of every configuration under other seeds: other folds, other draws, the same posts."""
     found: dict[str, dict[str, list[float]]] = {}
-    for extra in range(1, seeds):
-        other = replace(config, protocol=replace(config.protocol, seed=config.protocol.seed + extra))
-        plan = planned(other, corpus)
+    for other, plan in runs:
         place = out / "seeds" / str(other.protocol.seed)
         with scored(other, plan, place, resume=True, workers=workers, bar=bar) as store:
             for number, variant in enumerate(_variants(plan)):

@@ -14,10 +14,11 @@ from typing import Any
 
 from evidentia import workflow
 from evidentia.corpus import Posts, read_corpus
-from evidentia.errors import InputError, OutputError, counted
+from evidentia.errors import InputError, OutputError, Problem, counted
 from evidentia.evaluation.intervals import Resampling
 from evidentia.pipeline.build import check_extras, encoders_of, model_keys, needs_torch, system_of, token_layer
 from evidentia.pipeline.config import Config
+from evidentia.pipeline.enough import refuse_too_few
 from evidentia.pipeline.lock import take
 from evidentia.pipeline.outputs import tables_of, write_models, write_tables
 from evidentia.pipeline.plan import LOCK, STATE, WORK, Note, Plan, abandon, compute, identity, no_note, start
@@ -123,19 +124,24 @@ def read_posts_of(config: Config) -> Corpus:
         number = config.corpus.posts
         made = synthetic_corpus(seed=config.protocol.seed, **({} if number is None else {"posts": number}))
         return Corpus(made, (), card)
+    if not folder.is_dir():
+        remedy = "Paths in a configuration start from its own folder: correct [corpus] path."
+        raise InputError(Problem("MISSING_FOLDER", f"{folder}: no such folder. {remedy}"))
     read = read_corpus(folder, splitter=config.corpus.splitter)
     return Corpus(read.posts, read.sources, card)
 
 
 def planned(config: Config, corpus: Corpus) -> Plan:
-    """The folds of a configuration over its posts."""
-    return Plan.of(
+    """The folds of a configuration over its posts; what cannot be divided or tuned is refused before anything is trained."""
+    plan = Plan.of(
         system_of(config),
         corpus.posts,
         folds=config.protocol.folds,
         group_copies=config.protocol.groups == "duplicates",
         final=config.run.final_model,
     )
+    refuse_too_few(plan)
+    return plan
 
 
 def run(

@@ -53,9 +53,20 @@ def test_validate_lists_all_problems_and_no_text(make: Make) -> None:
     assert "sleep" not in ran.err
 
 
+def test_validate_names_a_post_without_an_id_though_labels_name_its_sentences(make: Make) -> None:
+    folder = make(documents=[{**DOCUMENTS[0], "post_id": "p1 "}, DOCUMENTS[1]])
+    ran = evidentia("corpus", "validate", folder)
+    refused(ran, "PADDED_ID: documents.jsonl: 1 post with white space", "line 1", "evidentia: 1 problem found.")
+
+
 @pytest.mark.parametrize("command", ["stats", "validate"])
-def test_2_for_a_folder_that_is_not_there(command: str, tmp_path: Path) -> None:
-    refused(evidentia("corpus", command, tmp_path / "nowhere"), "nowhere: no such folder")
+def test_2_for_a_folder_that_is_not_there(
+    command: str, make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    make(labels=None)
+    refused(evidentia("corpus", command, "sub/nowhere"), "sub/nowhere: no such folder")
+    refused(evidentia("corpus", command, "corpus"), " corpus/labels.csv: no such file")
 
 
 def test_importing_redsm5_writes_a_corpus_that_validates(tmp_path: Path) -> None:

@@ -90,10 +90,29 @@ def test_a_fold_column_is_read_as_it_is() -> None:
         (lambda: existing_folds(["a", "a", "b"], [0, 1, 1], seed=1), "1 post in more than one fold (first: 'a')"),
         (lambda: existing_folds(["a", "b"], [0, 1], seed=1, groups=[5, 5]), "1 group of identical or near-identical"),
         (lambda: outer_folds(["a", "a", "b"], seed=1, folds=2), "1 post id given twice"),
-        (lambda: outer_folds(["a", "b"], seed=1, folds=3), "2 posts cannot be dealt into 3 folds"),
-        (lambda: outer_folds(list("abcdef"), seed=1, folds=3, groups=[1] * 5 + [2]), "largest group holds 5 of 6"),
+        (
+            lambda: outer_folds(["a", "b"], seed=1, folds=1),
+            "Posts cannot be dealt into 1 fold. Give 2 folds or more.",
+        ),
+        (
+            lambda: outer_folds(list("abc"), seed=1, folds=5),
+            "3 posts cannot be dealt into 5 folds. Give at most 3 folds ([protocol] folds), or more posts.",
+        ),
+        (lambda: outer_folds(["a"], seed=1, folds=2), "1 post cannot be dealt into 2 folds. Give more posts."),
+        (
+            lambda: outer_folds(list("abcdef"), seed=1, folds=3, groups=[1] * 5 + [2]),
+            "6 posts in 2 groups that must not be parted (as copies of a text) cannot be dealt into 3 folds. "
+            "Give at most 2 folds ([protocol] folds), or more posts.",
+        ),
+        (
+            lambda: outer_folds(list("abcdef"), seed=1, folds=3, groups=[1] * 4 + [2, 3]),
+            "the largest holds 4. Give fewer folds ([protocol] folds), or more posts.",
+        ),
         (lambda: outer_folds(list("abc"), seed=1, folds=2, groups=[1]), "3 posts but 1 group ids"),
-        (lambda: outer_folds(list("ab"), seed=1, folds=2).inner("0"), "cannot be divided into TRAIN and TUNE"),
+        (
+            lambda: outer_folds(list("ab"), seed=1, folds=2).inner("0"),
+            "Fold '0': 1 post outside it cannot be divided into TRAIN and TUNE. Give more posts.",
+        ),
     ],
 )
 def test_what_cannot_be_divided_is_refused(call, words: str) -> None:

@@ -44,7 +44,7 @@ class Documents:
     """What a file of posts holds.
 
     After a problem posts or sentences may be missing here: ``posts_known`` and ``uids_known`` say whether an id that is
-    looked up in vain does not exist.
+    looked up in vain does not exist. A post without an id of its own is not here, nor are its sentences.
     """
 
     post_ids: list[str] = field(default_factory=list)
@@ -100,7 +100,9 @@ class _Reader:
             self.made.posts_known = False
         before = len(self.made.texts)
         self._sentences(record.members, post or f"<line {record.line}>", place)
-        if post is not None:
+        if post is None:  # its sentences were checked, and belong to no post
+            del self.made.sent_uids[before:], self.made.texts[before:]
+        else:
             self.made.post_ids.append(post)
             self.made.lengths.append(len(self.made.texts) - before)
 

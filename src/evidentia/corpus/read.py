@@ -45,7 +45,7 @@ def read_corpus(folder: Path | str, *, splitter: str = DEFAULT, labels: bool = T
     check_name(splitter)  # a wrong name should not cost the reading
     folder = Path(folder)
     if not folder.is_dir():
-        message = f"{folder.name}: no such folder. Name a folder with {DOCUMENTS}, {CRITERIA} and {LABELS}."
+        message = f"{folder}: no such folder. Name a folder with {DOCUMENTS}, {CRITERIA} and {LABELS}."
         raise InputError(Problem("MISSING_FOLDER", message))
     reader = _Reader(folder, splitter)
     documents, criteria = reader.documents(), reader.criteria()
@@ -151,7 +151,10 @@ class _Reader:
 def find(folder: Path, name: str) -> Path:
     """The file of this name in a folder, plain or gzipped; one of them must be there, and not both."""
     plain, packed = folder / name, folder / f"{name}.gz"
-    if plain.exists() and packed.exists():
+    there = [path for path in (plain, packed) if path.exists()]
+    if not there:
+        raise InputError(Problem("MISSING_FILE", f"{plain}: no such file. Check the name and the folder."))
+    if len(there) > 1:
         message = f"{folder.name}: both {plain.name} and {packed.name}. Keep the one that is right."
         raise InputError(Problem("TWO_FILES", message))
-    return packed if packed.exists() else plain
+    return there[0]

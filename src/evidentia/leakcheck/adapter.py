@@ -15,6 +15,7 @@ from evidentia.leakage import Features, Post
 from evidentia.leakage.pipeline import relabelled
 from evidentia.leakcheck.annotated import content_of, corpus_of
 from evidentia.leakcheck.watched import FoldRun, Watched, label_free_names, watch
+from evidentia.pipeline.enough import tune_shortage
 from evidentia.pipeline.fold import Division
 from evidentia.pipeline.outputs import decided
 from evidentia.pipeline.steps import full
@@ -22,7 +23,6 @@ from evidentia.pipeline.store import Checkpoints
 from evidentia.pipeline.system import System
 from evidentia.pipeline.work import Job, run_fold
 from evidentia.protocol.folds import existing_folds
-from evidentia.protocol.thresholds import lacking
 from evidentia.tables.queries import Bools, Floats
 
 EVAL, OTHERS = "0", "1"
@@ -98,8 +98,6 @@ class ConfiguredPipeline:
         )
         split = folds.inner(EVAL)
         division = Division.of(split, posts, parts=self.system.cross_fit, seed=[self.system.seed, 0, 1])
-        if (missing := lacking(posts.has_evidence()[division.tune].ravel())) is not None:
-            raise InputError(
-                f"The thresholds cannot be tuned on {len(split.tune)} TUNE posts: {missing}. Give more posts."
-            )
+        if (short := tune_shortage(posts, division, self.system.choices)) is not None:
+            raise InputError(f"The thresholds cannot be tuned: TUNE has {short.counts}. Give more posts.")
         return division

@@ -10,7 +10,7 @@ import numpy as np
 
 from evidentia.corpus import Posts
 from evidentia.corpus.posts import rows_of
-from evidentia.errors import InputError, counted
+from evidentia.errors import InputError, counted, shown
 from evidentia.pipeline.stage import Lesson, Parts, Stage, View
 from evidentia.protocol.folds import InnerSplit
 from evidentia.tables.queries import Bools, Floats, Frozen, Ints
@@ -52,8 +52,8 @@ class Division(Frozen):
         """Find the posts of a split, and deal TRAIN into parts; posts of one group stay together."""
         if parts < 2 or len(split.train) < 2:
             raise InputError(
-                f"{counted(len(split.train), 'TRAIN post')} cannot be dealt into {parts} parts for cross-fitting. "
-                "Give 2 parts or more, and 2 posts or more."
+                f"Fold {shown(split.fold)}: {counted(len(split.train), 'TRAIN post')} cannot be dealt into "
+                f"{counted(parts, 'part')} for cross-fitting. 2 posts and 2 parts are the least: give more."
             )
         at = {post: place for place, post in enumerate(posts.post_ids)}
         train, tune, judged = (

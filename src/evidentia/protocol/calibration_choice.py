@@ -10,13 +10,10 @@ import numpy as np
 
 from evidentia.errors import InputError
 from evidentia.protocol.calibrators import Calibrator, fit_calibrator, log_loss, usable
-from evidentia.protocol.folds import outer_folds
 from evidentia.protocol.provenance import Provenance
-from evidentia.protocol.thresholds import UNTUNABLE, lacking
+from evidentia.protocol.shortage import ALWAYS_FITS, AUTO, inner_parts, shortage
+from evidentia.protocol.thresholds import UNTUNABLE
 from evidentia.tables.queries import Bools, Floats, Ints
-
-INNER_FOLDS = 5
-AUTO = "auto"
 
 
 def choose_calibrator(
@@ -30,39 +27,34 @@ def choose_calibrator(
     """
     assert tuned_on.score is not None
     methods = usable(tuned_on.score)
-    missing = lacking(labels)
-    if missing is not None:
-        return _uncalibrated(f"{UNTUNABLE}: {missing}", tuned_on)
+    short = shortage(labels, post, tuned_on.posts, method=method, seed=seed)
+    if short is not None:
+        other = f", or calibrate by {ALWAYS_FITS}" if short.comparing else ""
+        return _uncalibrated(short.reason, tuned_on, f"TUNE has {short.counts}. Give more such posts{other}")
     losses: dict[str, float] = {}
     if method == AUTO:
         losses = held_out_losses(scores, labels, post, methods=methods, tuned_on=tuned_on, seed=seed)
-        if not losses:
-            return _uncalibrated(f"{UNTUNABLE}: too few posts with evidence to compare calibrators", tuned_on)
         method = min(losses, key=lambda name: (losses[name], methods.index(name)))
     fitted = fit_calibrator(method, scores, labels, score=tuned_on.score)
     if fitted is None:
-        return _uncalibrated(f"{UNTUNABLE}: {method} has no finite optimum on labels that are separated", tuned_on)
+        reason = f"{method} has no finite optimum on labels that are separated"
+        words = f"{reason}. Give more posts, or calibrate by {ALWAYS_FITS}"
+        return _uncalibrated(f"{UNTUNABLE}: {reason}", tuned_on, words)
     return replace(fitted, log_loss=MappingProxyType(losses), tuned_on=tuned_on)
 
 
 def held_out_losses(
     scores: Floats, labels: Bools, post: Ints, *, methods: Sequence[str], tuned_on: Provenance, seed: int
 ) -> dict[str, float]:
-    """The log-loss of every method over inner folds of posts; empty if a fold would have to fit on one class.
+    """The log-loss of every method over inner folds of posts, of which none may leave one class to fit on.
 
     A method that has no finite optimum on a fold is not among them: where it stops would be an accident.
     """
     assert tuned_on.score is not None
-    if len(tuned_on.posts) < 2:
-        return {}
-    folds = outer_folds(tuned_on.posts, seed=seed, folds=min(INNER_FOLDS, len(tuned_on.posts)))
-    at = dict(zip(folds.post_ids, folds.fold.tolist(), strict=True))
-    held = np.array([at[name] for name in tuned_on.posts])[post]
+    held = inner_parts(tuned_on.posts, seed=seed)[post]
     said = {method: np.empty(len(scores)) for method in methods}
     for fold in np.unique(held):
         out = held == fold
-        if lacking(labels[~out]) is not None:
-            return {}
         for method in list(said):
             fitted = fit_calibrator(method, scores[~out], labels[~out], score=tuned_on.score)
             if fitted is None:
@@ -72,8 +64,9 @@ def held_out_losses(
     return {method: log_loss(probabilities, labels) for method, probabilities in said.items()}
 
 
-def _uncalibrated(reason: str, tuned_on: Provenance) -> Calibrator:
+def _uncalibrated(reason: str, tuned_on: Provenance, words: str) -> Calibrator:
+    """Probabilities stay as they are; other scores cannot, and the words say why and what to do."""
     if tuned_on.score != "prob":
         fold = "" if tuned_on.fold is None else f" of fold {tuned_on.fold}"
-        raise InputError(f"The scores{fold} cannot be made probabilities: {reason}.")
+        raise InputError(f"The scores{fold} cannot be made probabilities: {words}.")
     return Calibrator("none", MappingProxyType({}), reason=reason, tuned_on=tuned_on)

@@ -47,8 +47,8 @@ class Folds(Frozen):
         is_eval = self.fold == code
         if not is_train.any() or not (~is_train & ~is_eval).any():
             raise InputError(
-                f"Fold {shown(label)}: {counted(len(outside), 'post')} outside it cannot be divided into TRAIN and TUNE. "
-                "Make fewer folds or smaller groups."
+                f"Fold {shown(label)}: {_counted(self.group[outside])} outside it cannot be divided into TRAIN and TUNE. "
+                "Give more posts."
             )
         return InnerSplit(label, self._named(is_train), self._named(~is_train & ~is_eval), self._named(is_eval))
 
@@ -72,16 +72,21 @@ def outer_folds(
     [295, 295, 295, 295, 297]
     """
     ids, group = _in_order(post_ids, groups)
-    if folds < 2 or len(ids) < folds:
-        raise InputError(f"{counted(len(ids), 'post')} cannot be dealt into {folds} folds. Give 2 folds or more.")
+    if folds < 2:
+        raise InputError(f"Posts cannot be dealt into {counted(folds, 'fold')}. Give 2 folds or more.")
+    apart = len(np.unique(group))
+    if apart < folds:
+        most = f"at most {apart} folds ([protocol] folds), or " if apart > 1 else ""
+        raise InputError(f"{_counted(group)} cannot be dealt into {folds} folds. Give {most}more posts.")
     starts = _starts(group, np.random.default_rng(seed))
     fold = np.minimum(starts // (len(ids) // folds), folds - 1)
     empty = folds - len(np.unique(fold))
     if empty:
         largest = int(np.bincount(group).max())
+        fewer = "fewer folds ([protocol] folds), or " if folds > 2 else ""
         raise InputError(
-            f"{counted(empty, 'fold')} of {folds} would be empty: the largest group holds {largest} of {len(ids)} posts. "
-            "Make fewer folds or smaller groups."
+            f"{counted(empty, 'fold')} of {folds} would be empty: of {_counted(group)} the largest holds {largest}. "
+            f"Give {fewer}more posts."
         )
     return Folds(ids, fold, tuple(map(str, range(folds))), group, seed)
 
@@ -129,6 +134,14 @@ def _in_order(post_ids: Sequence[str], groups: Sequence[object] | Ints | None) -
         raise InputError(f"There are {len(ids)} posts but {len(groups)} group ids. Give one per post.")
     seen: dict[object, int] = {}
     return ids, np.array([seen.setdefault(groups[at], len(seen)) for at in order], np.int64)
+
+
+def _counted(group: Ints) -> str:
+    """How many posts there are, and in how many groups where some share one."""
+    posts, apart = counted(len(group), "post"), len(np.unique(group))
+    if apart == len(group):
+        return posts
+    return f"{posts} in {counted(apart, 'group')} that must not be parted (as copies of a text)"
 
 
 def _starts(group: Ints, rng: np.random.Generator) -> Ints:
