@@ -11,7 +11,7 @@ from evidentia.corpus import Posts
 from evidentia.errors import InputError
 from evidentia.pipeline.build import system_of
 from evidentia.pipeline.config import parse_config
-from evidentia.pipeline.outputs import tables_of, write_tables
+from evidentia.pipeline.outputs import final_decider, tables_of, write_tables
 from evidentia.pipeline.plan import Plan, compute, start
 from evidentia.pipeline.steps import ablation, baseline, full
 from evidentia.pipeline.store import Checkpoints
@@ -129,3 +129,16 @@ def test_a_fold_without_evidence_to_tune_on_is_an_input_error(tmp_path: Path) ->
     plan, store = begun(posts.relabelled(gold), tmp_path / "out")
     with pytest.raises(InputError, match=r"Give more posts with evidence|cannot be made probabilities"):
         tables_of(plan, store, full(plan.system))
+
+
+def test_a_model_for_use_that_may_say_nothing_says_nothing(tmp_path: Path) -> None:
+    """Where no threshold keeps the rule on TUNE, everything is rejected, in use as in every fold."""
+    posts = synthetic_corpus(posts=40)
+    noise = np.random.default_rng(0).random((len(posts.texts), len(posts.criteria))) < 0.05
+    rule = {"three_state": {"rule": "fpr=0.001%"}, "gate": {"kind": "best", "calibrate": "isotonic"}}
+    plan = Plan.of(system_of(parse_config(CHEAP | rule, base=Path())), posts.relabelled(noise), folds=2)
+    store = start(tmp_path / "out", "mark", resume=False)
+    compute(plan, store, workers=1)
+    final = final_decider(plan, store, plan.divisions()[-1], full(plan.system))
+    assert final.thresholds() == {"tau": None}
+    assert set(final.states(np.linspace(0, 1, 9))[1].tolist()) == {0}

@@ -8,6 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import evidentia
+from evidentia.errors import InputError
 from evidentia.protocol import Folds, existing_folds, outer_folds
 from evidentia.synth import synthetic_run
 
@@ -59,6 +60,20 @@ def test_groups_stay_together_everywhere(groups, seed, random) -> None:
     order = random.sample(range(len(posts)), len(posts))
     again = outer_folds([posts[i] for i in order], seed=seed, folds=3, groups=[f"g{groups[i]}" for i in order])
     assert again.fold.tolist() == folds.fold.tolist()
+
+
+@given(st.lists(st.integers(0, 12), min_size=12, max_size=60), st.integers(0, 2**32))
+def test_the_whole_is_divided_like_a_fold_without_eval(groups: list[int], seed: int) -> None:
+    """A copy of a TRAIN post in TUNE would flatter the model for use."""
+    posts = [f"p{at}" for at in range(len(groups))]
+    try:
+        split = outer_folds(posts, seed=seed, folds=2, groups=groups).whole("final")
+    except InputError:
+        return
+    assert split.eval == ()
+    assert set(split.train) | set(split.tune) == set(posts)
+    group = dict(zip(posts, groups, strict=True))
+    assert not {group[post] for post in split.train} & {group[post] for post in split.tune}
 
 
 def test_another_seed_gives_other_folds_and_other_tune_posts() -> None:

@@ -153,7 +153,7 @@ def final_decider(plan: Plan, store: Checkpoints, division: Division, variant: V
     scored = Scored.of(plan.posts, division, plan.system, store, variant)
     rows = query_rows(scored, gold, division.tune, split="EVAL", ranked_by=variant.ranked_by)
     tuning = tune_rows(read_run(rows.drop("fold", "split")).queries, variant.choices)
-    if tuning.reason is not None:
+    if tuning.reason not in {None, REJECT_ALL}:
         raise InputError(
             f"The model for use {tuning.reason}. Give more posts with evidence, or set run.final_model to false."
         )

@@ -22,7 +22,7 @@ from evidentia.pipeline.store import Checkpoints, write_file
 from evidentia.pipeline.system import System
 from evidentia.pipeline.work import Job, Progress, run_jobs
 from evidentia.protocol import outer_folds
-from evidentia.protocol.folds import TRAIN_SHARE, Folds, InnerSplit
+from evidentia.protocol.folds import Folds, InnerSplit
 from evidentia.protocol.near_duplicates import text_groups
 from evidentia.results import dumps, loads
 from evidentia.results.folder import PARTIAL
@@ -58,17 +58,10 @@ class Plan:
 
     def divisions(self) -> list[Division]:
         """The posts of every fold, and of the model for use."""
-        made = [self._division(split, code) for code, split in enumerate(self.folds.splits())]
-        return [*made, self._final()] if self.final else made
-
-    def _final(self) -> Division:
-        """All posts: seven tenths to learn from, the rest to tune on, nothing to judge."""
-        code = len(self.folds.labels)
-        order = np.random.default_rng([self.system.seed, code]).permutation(len(self.posts))
-        ids = [self.folds.post_ids[at] for at in order.tolist()]
-        cut = TRAIN_SHARE[0] * len(ids) // TRAIN_SHARE[1]
-        split = InnerSplit(FINAL, tuple(sorted(ids[:cut])), tuple(sorted(ids[cut:])), ())
-        return self._division(split, code)
+        splits = self.folds.splits()
+        if self.final:
+            splits += (self.folds.whole(FINAL),)
+        return [self._division(split, code) for code, split in enumerate(splits)]
 
     def _division(self, split: InnerSplit, code: int) -> Division:
         groups = dict(zip(self.folds.post_ids, self.folds.group.tolist(), strict=True))

@@ -39,7 +39,13 @@ class Folds(Frozen):
 
     def inner(self, label: str) -> InnerSplit:
         """TRAIN, TUNE and EVAL of one outer fold: TRAIN is the first 7 n // 10 of the n other posts, shuffled."""
-        code = self.labels.index(label)
+        return self._split(label, self.labels.index(label))
+
+    def whole(self, label: str) -> InnerSplit:
+        """TRAIN and TUNE of all posts, for a model that is not judged; EVAL is empty."""
+        return self._split(label, len(self.labels))
+
+    def _split(self, label: str, code: int) -> InnerSplit:
         outside = np.flatnonzero(self.fold != code)
         starts = _starts(self.group[outside], np.random.default_rng([self.seed, code]))
         is_train = np.zeros(len(self.post_ids), bool)
