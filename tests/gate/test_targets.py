@@ -9,7 +9,7 @@ import pytest
 from evidentia.checks.targets import CONTRACT, judge, parse_target, targets_of
 from evidentia.errors import InputError
 from evidentia.results import Estimate, Evaluation, NotComputed
-from evidentia.tables import DatasetCard
+from evidentia.tables import DatasetCard, load_card
 from evidentia.tables.card import Target as CardTarget
 
 AUROC = Estimate("AUROC", 0.9, "AUROC", "detection", "AUROC", 100, 10, "all queries", "higher", "m", ci=(0.86, 0.93))
@@ -73,6 +73,18 @@ def test_named_targets_come_before_those_of_the_card_and_those_before_the_contra
     assert [str(t) for t in targets_of([], card, selective=False)] == ["MRR >= 0.5", "MRR <= 0.9"]
     assert len(targets_of([], None, selective=False)) == len(CONTRACT) == 8
     assert targets_of([], None, selective=True) == ()
+
+
+@pytest.mark.parametrize("name", ["redsm5", "synthetic"])
+def test_the_cards_that_ship_ask_what_the_contract_asks(name: str) -> None:
+    contract = [str(parse_target(text)) for text in CONTRACT]
+    assert [str(target) for target in targets_of([], load_card(name), selective=False)] == contract
+    assert "ECE < 0.05" in contract
+
+
+def test_a_card_says_whether_the_bound_itself_is_good_enough() -> None:
+    strict = DatasetCard("mine", targets={"MRR": CardTarget(above=0.5, below=0.9)})
+    assert [str(t) for t in targets_of([], strict, selective=False)] == ["MRR > 0.5", "MRR < 0.9"]
 
 
 def test_a_name_that_only_groups_have_lists_them() -> None:

@@ -14,7 +14,7 @@ from scipy import stats
 
 from evidentia.errors import InputError
 from evidentia.evaluation.groups import OVERALL
-from evidentia.evaluation.intervals import Resampling
+from evidentia.evaluation.intervals import Resampling, spread_out
 from evidentia.evaluation.replicates import Batch
 from evidentia.measures import resolve
 from evidentia.measures.calibration import calibration_intercept, calibration_slope
@@ -307,6 +307,19 @@ def test_bca_of_a_mean_is_that_of_scipy_but_for_chance() -> None:
     assert plain.ci is not None
     assert mine.ci[0] > plain.ci[0]  # a skewed mean: the correction moves both limits up
     assert mine.ci[1] > plain.ci[1]
+
+
+def test_a_jackknife_that_differs_by_rounding_has_no_skew() -> None:
+    values, points = np.linspace(0.5, 1.0, 50)[None], np.array([0.8])
+    rounding, none = np.full((1, 5), 0.8), np.full((1, 5), 0.8)
+    rounding[0, 0] = np.nextafter(0.8, 1.0)
+    found, plain = (bca_limits(values, points, without, 0.95) for without in (rounding, none))
+    assert (found.low, found.high) == (plain.low, plain.high)
+
+
+@pytest.mark.parametrize(("wide", "width"), [(True, 1e-12), (False, 0.9e-12), (False, 1e-16)])
+def test_limits_that_differ_by_rounding_are_no_interval(wide: bool, width: float) -> None:
+    assert spread_out(0.0, width) is wide
 
 
 def test_bca_is_had_for_every_kind_and_group() -> None:

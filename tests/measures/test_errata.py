@@ -265,7 +265,7 @@ def test_19_a_query_let_through_that_returns_nothing_is_legal_and_counted() -> N
         query("p2", gold="", ranked="a b", selected="", state="NEG"),
     )
     assert finding.status == "passed"
-    assert "1 queries that the gate lets through return nothing, which is legal" in finding.message
+    assert "1 query that the gate lets through returns nothing, which is legal" in finding.message
     assert evaluation.passed
     assert evaluation["FPR(t=gate)"].value == 0.5
     assert evaluation["FPR(t=returned)"].value == 0.0

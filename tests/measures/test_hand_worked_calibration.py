@@ -8,7 +8,6 @@ from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit
 from scipy.special import logit as log_odds
@@ -149,26 +148,33 @@ def test_the_fits_solve_their_score_equations(eight: Run) -> None:
         ([0, 1], [0.2, 0.8], "separated perfectly", None),
         ([1, 0], [0.2, 0.8], "separated perfectly", None),
         ([0, 0, 1, 1], [0.2, 0.5, 0.5, 0.8], "separated perfectly", None),  # but for a tie
+        ([0, 1, 1], [0.0, 1.0, 1.0], "separated perfectly", "no shift"),  # hard answers, all right
+        ([1, 0, 0], [0.0, 1.0, 1.0], "separated perfectly", "no shift"),  # all wrong
+        ([0, 0, 1, 1], [0.0, 1.0, 0.0, 1.0], "clipping", "no shift"),  # half and half: the mean is right at any shift
+        ([1, 0, 0], [1.0, 1.0, 1.0], "no spread", "no shift"),
+        ([0, 0, 1, 1, 1], [0.0, 1.0, 0.5, 0.0, 1.0], "clipping", "no shift"),  # the 0.5 would have to become 1
+        ([0, 1, 0, 1, 1], [0.0, 0.5, 0.5, 0.0, 0.0], "clipping", "no shift"),  # three positives for two that can move
+        ([0, 1, 0, 0, 1], [0.0, 0.5, 0.5, 1.0, 0.0], "clipping", None),  # one wrong yes for one wrong no
+        ([0, 1, 0, 1], [2.0**-53, 0.6, 0.4, 1.0], "separated perfectly", None),
+        ([0, 1, 0, 1], [0.0, 0.4, 0.6, 1.0], None, None),
     ],
 )
 def test_where_no_finite_solution_exists_it_says_why(
-    labels: list[int], probs: list[float], slope_reason: str, intercept_reason: str | None
+    labels: list[int], probs: list[float], slope_reason: str | None, intercept_reason: str | None
 ) -> None:
     run = detector(labels, probs)
-    slope, intercept = estimate(run, "CalibrationSlope"), estimate(run, "CalibrationIntercept")
-    assert slope.value == 0.0
-    assert slope_reason in str(slope.degenerate)
-    assert (intercept_reason or "None") in str(intercept.degenerate)
+    for name, reason in (("CalibrationSlope", slope_reason), ("CalibrationIntercept", intercept_reason)):
+        found = estimate(run, name)
+        assert (reason or "None") in str(found.degenerate)
+        assert found.value == 0.0 or reason is None
 
 
 @hand_worked("CalibrationIntercept", "CalibrationSlope")
 @pytest.mark.parametrize(
     ("labels", "probs"),
     [
-        ([1, 0, 0], [1.0, 1.0, 1.0]),
-        ([1, 1, 0], [0.0, 0.0, 0.0]),
-        ([1, 0, 1, 0], [0.0, 1.0, 1.0, 0.0]),
-        ([1, 0, 1, 0, 0], [1.0, 1.0, 0.0, 0.0, 0.0]),
+        ([1, 0, 0], [1 - 1e-15, 1 - 1e-15, 1 - 1e-15]),
+        ([1, 0, 1, 0], [1e-15, 1 - 1e-15, 1 - 1e-15, 1e-15]),
         ([1, 0, 0, 0, 0, 0], [0.001, 0.999, 0.999, 0.999, 0.999, 0.999]),
         ([1, 0, 1, 0], [1e-300, 1e-10, 0.5, 1.0]),
     ],
@@ -176,18 +182,27 @@ def test_where_no_finite_solution_exists_it_says_why(
 def test_extreme_probs_still_have_an_intercept(labels: list[int], probs: list[float]) -> None:
     found = estimate(detector(labels, probs), "CalibrationIntercept")
     assert found.degenerate is None
-    x = log_odds(np.clip(probs, 2.0**-52, 1 - 2.0**-52))
-    assert found.value == pytest.approx(float(shift_in_decimals(labels, x)), abs=1e-9)
+    assert found.value == pytest.approx(float(shift_in_decimals(labels, probs)), abs=1e-9)
 
 
-def shift_in_decimals(labels: list[int], x: NDArray[np.float64]) -> Decimal:
-    """The root with fifty digits: in doubles the certain probabilities cancel, and the root with them."""
+@hand_worked("CalibrationIntercept")
+def test_what_is_certain_stays_so_and_the_rest_makes_up_for_it() -> None:
+    # a no at 1 and a yes at 0 cancel; of the two at 0.2 one is positive: ln 1 - ln(1/4) = ln 4, however many say 0
+    for more in (0, 10_000):
+        run = detector([0, 1, 1, 0] + [0] * more, [1.0, 0.0, 0.2, 0.2] + [0.0] * more)
+        assert value(run, "CalibrationIntercept") == pytest.approx(math.log(4), abs=1e-12)
+
+
+def shift_in_decimals(labels: list[int], probs: list[float]) -> Decimal:
+    """The root with fifty digits: in doubles the nearly certain probabilities cancel, and the root with them."""
+    free = [prob for prob in probs if 2.0**-52 < prob < 1 - 2.0**-52]
+    x, wanted = log_odds(np.array(free)), sum(labels) - sum(prob >= 1 - 2.0**-52 for prob in probs)
     with localcontext(prec=50):
         low, high = Decimal(-100), Decimal(100)
         for _ in range(100):
             middle = (low + high) / 2
             means = [1 / (1 + (-(middle + Decimal(float(odds)))).exp()) for odds in x]
-            low, high = (middle, high) if sum(labels) > sum(means) else (low, middle)
+            low, high = (middle, high) if wanted > sum(means) else (low, middle)
         return low
 
 

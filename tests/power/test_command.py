@@ -135,3 +135,9 @@ def test_a_share_barely_above_the_target_is_not_called_below_it(tmp_path: Path) 
     """0.99 is above 0.98999; it would take more posts than the search goes up to, which is another answer."""
     frame([(1, 1)] + [(1, 0)] * 99).write_csv(tmp_path / "run.csv")
     assert "not above the target" not in said(tmp_path / "run.csv", "--target", "ScreeningSensitivity>=0.98999")
+
+
+def test_one_is_said_in_the_singular(tmp_path: Path) -> None:
+    frame([(1, 1)]).write_csv(tmp_path / "run.csv")
+    out = said(tmp_path / "run.csv", "--target", "ScreeningSensitivity>=0.95")
+    assert "The run has 1 query with evidence from 1 post with evidence, 1 miss, a share of 0.0000" in out

@@ -12,6 +12,7 @@ import evidentia
 from cli.command import evidentia as command
 from cli.points import point_estimates
 from evidentia.measures import PROFILES
+from evidentia.report.page import read_content, render
 from evidentia.results import loads
 from results.schemas import faults, thinned
 
@@ -92,3 +93,20 @@ def test_degenerate_numbers_are_marked_on_the_screen(tmp_path: Path) -> None:
     assert "0.5000 *" in ran.out
     assert "degenerate AUROC = 0.5: " in ran.out
     assert "nan" not in ran.out.lower()
+
+
+def test_one_is_said_in_the_singular(tmp_path: Path) -> None:
+    rows = [("p1", "A", "a", "b|a", "b", 0.9, "POS"), ("p1", "B", "", "b", "b", 0.9, "POS")]
+    queries(*rows).drop("fold").write_csv(tmp_path / "two.csv")
+    told = command("evaluate", tmp_path / "two.csv").out
+    assert "2 queries from 1 post, 1 with evidence" in told
+    assert "1 of 1 gold sentence missed: " in told
+    assert "; 1 false alert\n" in told
+    page = render(read_content(_saved(queries(rows[0]), tmp_path / "out")))
+    assert "1 query from 1 post and 1 criterion; 1 has evidence" in page
+    assert "1 fold, " in page
+
+
+def _saved(table: pl.DataFrame, folder: Path) -> Path:
+    point_estimates(evidentia.read_run(table)).save(folder)
+    return folder

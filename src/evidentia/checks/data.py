@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 
 from evidentia.checks.registry import Verdict, looked_at, not_applicable, run_check
+from evidentia.errors import counted
 from evidentia.tables import STATES, Run, check_card
 from evidentia.tables.queries import NEG
 
@@ -34,9 +35,9 @@ def skipped_queries_return_nothing(run: Run) -> Verdict:
     skipped = queries.state == NEG
     wrong = int(np.count_nonzero(skipped & (queries.n_selected > 0)))
     empty = int(np.count_nonzero(~skipped & (queries.n_selected == 0)))
-    aside = f"; {empty:,} queries that the gate lets through return nothing, which is legal"
+    let = f"{counted(empty, 'query', 'queries')} that the gate lets through {'returns' if empty == 1 else 'return'} nothing"
     one, many, count = "query in state NEG", "queries in state NEG", int(skipped.sum())
-    return looked_at(count, one, many, wrong=wrong, what=f"{many} return sentences", aside=aside)
+    return looked_at(count, one, many, wrong=wrong, what=f"{many} return sentences", aside=f"; {let}, which is legal")
 
 
 @run_check("PROB001", title="Probabilities are finite and in [0, 1]", refused_as=("PROB_MISSING", "PROB_RANGE"))

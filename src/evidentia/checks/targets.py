@@ -86,8 +86,13 @@ def targets_of(texts: Iterable[str], known: DatasetCard | None, *, selective: bo
 
 
 def _of_card(name: str, bounds: card.Target) -> list[Target]:
-    pairs: list[tuple[Relation, float | None]] = [(">=", bounds.at_least), ("<=", bounds.at_most)]
-    return [Target(name, relation, bound) for relation, bound in pairs if bound is not None]
+    pairs: dict[Relation, float | None] = {
+        ">=": bounds.at_least,
+        "<=": bounds.at_most,
+        ">": bounds.above,
+        "<": bounds.below,
+    }
+    return [Target(name, relation, bound) for relation, bound in pairs.items() if bound is not None]
 
 
 def judge(target: Target, evaluation: Evaluation) -> Judgement:

@@ -129,8 +129,8 @@ def interval_of(
 
 
 def spread_out(low: float, high: float) -> bool:
-    """Whether two limits differ by more than rounding."""
-    return high - low > 1e-12 * max(1.0, abs(low), abs(high))
+    """Whether two limits differ by more than rounding; not by a round decimal, which squared errors would meet exactly."""
+    return high - low > 2.0**-40 * max(1.0, abs(low), abs(high))
 
 
 def small_sample_warnings(clusters: int, positives: int | None, unit: str = "post") -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from evidentia.measures.core import Args, Outcome, Parameter, Score, Statistic, ratio
 from evidentia.measures.family import Family
-from evidentia.measures.logistic import EPSILON, logit, newton, root, separated
+from evidentia.measures.logistic import EPSILON, inside, leftover, logit, newton, root, separated, unclipped
 from evidentia.measures.populations import ALL
 from evidentia.stats.exact import exact_total, in_order
 from evidentia.tables.queries import Bools, Floats, Ints, Queries
@@ -154,11 +154,14 @@ def net_benefit(sums: Floats, args: Args) -> Outcome:
     return ratio(sums[..., 0] - odds * sums[..., 1], sums[..., 2])
 
 
-SEPARATED = (
+NO_SLOPE = (
     "one class only, or no spread of probabilities",
     "the labels are separated perfectly: no finite solution",
+    "fewer than two different probabilities strictly between 0 and 1: the clipping would decide",
 )
-FLAT, FAR = 1e-12, 5.0
+NO_SHIFT = ("one class only", "no shift of the probabilities strictly between 0 and 1 makes the mean right")
+FLAT = 1e-4  # curvature below it says nothing, and its sums have too few digits for a step
+FAR = 5.0 * (1 + 1e-9)  # small counts make steps of exactly 5, which rounding must not decide about
 STEP = "Intervals take one Newton step from the estimate in every resample."
 
 
@@ -170,6 +173,8 @@ def _fit_slope(prob: Floats, label: Bools, weight: Floats) -> tuple[Floats | Non
         return None, 1
     if separated(x, label[held]):
         return None, 2
+    if len(np.unique(x[inside(prob[held])])) < 2:
+        return None, 3
     found = newton(x, label[held], weight[held])  # not scaled: the last digit of an x may be the overlap
     return (None, 2) if found is None else (found, 0)
 
@@ -179,8 +184,7 @@ def _slope_score(prob: Floats, label: Bools) -> Score | None:
     if beta is None:
         return None
     x = logit(prob)
-    mean = 1 / (1 + np.exp(-(beta[0] + beta[1] * x)))
-    rest, curve = label - mean, mean * (1 - mean)
+    rest, curve = leftover(beta[0] + beta[1] * x, label)
     middle = exact_total(np.column_stack([curve, curve * x]))
     x = x - middle[1] / middle[0]  # the step is the same from any origin, and from here it keeps its digits
     return Score(beta, np.column_stack([rest, rest * x, curve, curve * x, curve * x * x]))
@@ -208,11 +212,11 @@ def _trusted(shift: Floats, curvature: Floats) -> Floats:
     requires=("prob",),
     direction="neither",
     bounds=(None, None),
-    reasons=SEPARATED,
-    formula="b in logit P(evidence) = a + b logit(prob), by maximum likelihood",
+    reasons=NO_SLOPE,
+    formula="b in logit P(evidence) = a + b logit(prob), by maximum likelihood, probabilities clipped to [2^-52, 1 - 2^-52]",
     meaning="1 is right; below 1 the probabilities are too extreme (overconfident), above 1 too timid.",
     reference=VAN_CALSTER,
-    conventions={"rms (R)": "val.prob's Slope: the same", "interval": STEP},
+    conventions={"rms (R)": "val.prob's Slope: the same, but without probabilities of 0 and 1", "interval": STEP},
 )
 def calibration_slope(prob: Floats, label: Bools, weight: Floats) -> tuple[float, int]:
     """Slope of the logistic recalibration; 0.0, marked, where it does not exist."""
@@ -220,12 +224,18 @@ def calibration_slope(prob: Floats, label: Bools, weight: Floats) -> tuple[float
     return (0.0, flaw) if beta is None else (float(beta[1]), 0)
 
 
+def _can_shift(prob: Floats, label: Bools, weight: Floats) -> bool:
+    """Whether the probabilities that a shift can move may add up to the positives that the certain ones leave them."""
+    free = inside(prob)
+    positives, sure, room = exact_total(np.column_stack([weight * label, weight * (prob > 0.5) * ~free, weight * free]))
+    return bool(0 < positives - sure < room)
+
+
 def _intercept_score(prob: Floats, label: Bools) -> Score | None:
     value, flaw = calibration_intercept(prob, label, np.ones(len(prob)))
     if flaw:
         return None
-    mean = 1 / (1 + np.exp(-(value + logit(prob))))
-    return Score(np.array([value]), np.column_stack([label - mean, mean * (1 - mean)]))
+    return Score(np.array([value]), np.column_stack(leftover(value + unclipped(prob), label)))
 
 
 def _intercept_step(at: Floats, sums: Floats) -> Floats:
@@ -241,8 +251,9 @@ def _intercept_step(at: Floats, sums: Floats) -> Floats:
     requires=("prob",),
     direction="neither",
     bounds=(None, None),
-    reasons=(SEPARATED[0],),
-    formula="a in logit P(evidence) = a + logit(prob), by maximum likelihood",
+    reasons=NO_SHIFT,
+    formula="a in logit P(evidence) = a + logit(prob), such that the mean of P is the share with evidence; "
+    "0 and 1 (within 2^-52) stay as they are",
     meaning="0 is right; below 0 the probabilities are too high on the whole, above 0 too low.",
     reference=VAN_CALSTER,
     conventions={
@@ -251,8 +262,10 @@ def _intercept_step(at: Floats, sums: Floats) -> Floats:
     },
 )
 def calibration_intercept(prob: Floats, label: Bools, weight: Floats) -> tuple[float, int]:
-    """Shift of the log-odds that makes the mean probability right; 0.0, marked, with one class."""
+    """Shift of the log-odds that makes the mean probability right; 0.0, marked, where there is none."""
     held = weight > 0
     if label[held].all() or not label[held].any():
         return 0.0, 1
-    return root(logit(prob[held]), label[held], weight[held]), 0
+    if not _can_shift(prob[held], label[held], weight[held]):
+        return 0.0, 2
+    return root(unclipped(prob[held]), label[held], weight[held]), 0

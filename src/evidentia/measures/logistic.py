@@ -16,6 +16,23 @@ def logit(prob: Floats) -> Floats:
     return np.log(prob) - np.log1p(-prob)
 
 
+def inside(prob: Floats) -> Bools:
+    """Which probabilities the clipping leaves alone: log-odds of 0 and 1 are a choice of ours, not what a system said."""
+    return (prob > EPSILON) & (prob < 1 - EPSILON)
+
+
+def unclipped(prob: Floats) -> Floats:
+    """Log-odds in which a probability of 0 or 1, up to 2^-52, is infinite: no shift moves it."""
+    return np.where(inside(prob), logit(prob), np.copysign(np.inf, prob - 0.5))
+
+
+def leftover(line: Floats, label: Bools) -> tuple[Floats, Floats]:
+    """Label less probability at some log-odds, and the curvature there; both keep their digits next to certainty."""
+    small = _smaller(line)
+    rest = np.where(label == (line > 0), small, 1 - small)
+    return np.where(label, rest, -rest), small * (1 - small)
+
+
 def newton(x: Floats, label: Bools, weight: Floats) -> Floats | None:
     """Weighted logistic regression on x by damped Newton steps; None where the numbers cannot hold the maximum.
 
@@ -41,9 +58,14 @@ def newton(x: Floats, label: Bools, weight: Floats) -> Floats | None:
     return None
 
 
+def _smaller(line: Floats) -> Floats:
+    """The smaller of a probability and its opposite, from its log-odds; the larger one would lose its digits."""
+    return 1 / (1 + np.exp(np.minimum(np.abs(line), 700)))
+
+
 def _curvature(line: Floats, weight: Floats, x: Floats) -> Floats:
     """The curvature of every row, and its moment."""
-    small = 1 / (1 + np.exp(np.minimum(np.abs(line), 700)))
+    small = _smaller(line)
     curve = weight * small * (1 - small)
     return np.column_stack([curve, curve * x])
 
@@ -51,7 +73,7 @@ def _curvature(line: Floats, weight: Floats, x: Floats) -> Floats:
 def _equations(line: Floats, label: Bools, weight: Floats, x: Floats) -> tuple[float, float, float]:
     """The gradient in level and slope, and the curvature in slope; whole numbers and small rests are added apart."""
     above = line > 0
-    small = 1 / (1 + np.exp(np.minimum(np.abs(line), 700)))  # the smaller of p and 1 - p keeps its digits
+    small = _smaller(line)
     whole, rest = weight * (label.astype(float) - above), weight * np.where(above, small, -small)
     curve = weight * small * (1 - small) * x * x
     sums = exact_total(np.column_stack([whole, rest, whole * x, rest * x, curve]))
@@ -78,7 +100,7 @@ def root(offset: Floats, label: Bools, weight: Floats) -> float:
     low, high, shift = -80.0, 80.0, 0.0
     for _ in range(200):
         above = offset + shift > 0
-        small = 1 / (1 + np.exp(np.minimum(np.abs(offset + shift), 700)))  # the smaller of p and 1 - p keeps its digits
+        small = _smaller(offset + shift)
         whole = weight * (label.astype(float) - above)
         parts = exact_total(
             np.column_stack([whole, weight * np.where(above, small, -small), weight * small * (1 - small)])

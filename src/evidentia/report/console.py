@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from evidentia.errors import counted
 from evidentia.evaluation.explain import Explanation, Reading
 from evidentia.evaluation.power import PowerReport
 from evidentia.measures.core import Measure
@@ -54,7 +55,7 @@ def print_summary(
     console = Console(highlight=False)
     data = evaluation.dataset
     console.print(
-        f"[bold]{data['queries']:,}[/] queries from {data['posts']:,} posts, "
+        f"[bold]{counted(data['queries'], 'query', 'queries')}[/] from {counted(data['posts'], 'post')}, "
         f"[bold]{data['positives']:,}[/] with evidence; profile [bold]{evaluation.profile}[/]"
     )
     console.print(_headline(evaluation, everything=everything, width=console.width))
@@ -95,7 +96,8 @@ def _print_losses(console: Console, evaluation: Evaluation) -> None:
     lost = found.losses
     stages = {"retriever cut": lost.retriever, "gate": lost.gate, "K": lost.k, "ranking": lost.ranking}
     told = ", ".join(f"{stage} {count:,}" for stage, count in stages.items())
-    console.print(f"{lost.missed:,} of {lost.gold:,} gold sentences missed: {told}; {lost.false_alerts:,} false alerts")
+    gold, alerts = counted(lost.gold, "gold sentence"), counted(lost.false_alerts, "false alert")
+    console.print(f"{lost.missed:,} of {gold} missed: {told}; {alerts}")
 
 
 def _headline(evaluation: Evaluation, *, everything: bool, width: int) -> Table:
@@ -256,8 +258,8 @@ def print_comparison(comparison: Comparison, out: Path | None) -> None:
     """The headline deltas of every system against its baseline, and how many measures were won and lost."""
     console = Console(highlight=False)
     console.print(
-        f"[bold]{comparison.queries:,}[/] queries from {comparison.posts:,} posts; profile [bold]{comparison.profile}[/]; "
-        f"{comparison.resamples:,} resamples, seed {comparison.seed}"
+        f"[bold]{counted(comparison.queries, 'query', 'queries')}[/] from {counted(comparison.posts, 'post')}; "
+        f"profile [bold]{comparison.profile}[/]; {comparison.resamples:,} resamples, seed {comparison.seed}"
     )
     for baseline, system in pairs(comparison.systems, comparison.design):
         mine = [delta for delta in comparison.deltas if delta.system == system]
@@ -329,8 +331,8 @@ def print_power(report: PowerReport) -> None:
     if seen is None:
         return
     console.print(
-        f"The run has {seen.units:,} {report.units} from [bold]{seen.posts:,}[/] {report.posts}, "
-        f"{seen.misses:,} misses, a share of {seen.rate:.4f}; "
+        f"The run has {_of(seen.units, report.units)} from [bold]{_of(seen.posts, report.posts)}[/], "
+        f"{counted(seen.misses, 'miss', 'misses')}, a share of {seen.rate:.4f}; "
         f"clustering within posts inflates the variance {seen.design_effect:.2f} times."
     )
     verdict = "[bold green]is certified[/]" if seen.certified_now else "[bold]cannot be certified[/]"
@@ -344,3 +346,13 @@ def print_power(report: PowerReport) -> None:
             f"A system of this share needs about {seen.posts_needed:,} {report.posts} "
             f"to be certified {100 * report.power:g} % of the time."
         )
+
+
+def _of(count: int, words: str) -> str:
+    """So many of something that is named in the plural.
+
+    >>> _of(1, "queries with evidence"), _of(2, "posts")
+    ('1 query with evidence', '2 posts')
+    """
+    many, space, more = words.partition(" ")
+    return f"{counted(count, {'queries': 'query', 'posts': 'post'}.get(many, many), many)}{space}{more}"

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from evidentia.errors import counted
 from evidentia.results import Evaluation
 
 Manifest = Mapping[str, Any]
@@ -33,7 +34,8 @@ def reporting_items(evaluation: Evaluation, manifest: Manifest) -> tuple[Item, .
 def _size(evaluation: Evaluation, manifest: Manifest) -> str | None:
     data = evaluation.dataset
     if "queries" in data:
-        return f"{data['queries']:,} queries from {data['posts']:,} posts, {data['positives']:,} with evidence"
+        queries, posts = counted(data["queries"], "query", "queries"), counted(data["posts"], "post")
+        return f"{queries} from {posts}, {data['positives']:,} with evidence"
     return ", ".join(f"{value:,} {key}" for key, value in data.items() if type(value) is int) or None
 
 

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from evidentia.errors import counted
 from evidentia.protocol import FoldTuning, PostCertificate, Tuning
 
 
@@ -20,8 +21,9 @@ def print_tuning(tuning: Tuning, out: Path, *, defaults: Collection[str] = ()) -
     console = Console(highlight=False)
     queries = sum(fold.queries for fold in tuning.folds)
     console.print(
-        f"Tuned on [bold]{queries:,}[/] TUNE queries in {len(tuning.folds)} folds; rule [bold]{tuning.choices['rule']}[/] "
-        f"on {tuning.score}, calibrator {tuning.choices['calibrate']}; ties go to the larger threshold"
+        f"Tuned on [bold]{queries:,}[/] TUNE queries in {counted(len(tuning.folds), 'fold')}; "
+        f"rule [bold]{tuning.choices['rule']}[/] on {tuning.score}, calibrator {tuning.choices['calibrate']}; "
+        "ties go to the larger threshold"
     )
     three = tuning.folds[0].three_state is not None
     if three:

@@ -20,10 +20,12 @@ _EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 @dataclass(frozen=True)
 class Target:
-    """The value that a measure should reach; either bound may be missing."""
+    """The value that a measure should reach; the bound itself is good enough for ``at_least`` and ``at_most`` only."""
 
     at_least: float | None = None
     at_most: float | None = None
+    above: float | None = None
+    below: float | None = None
 
 
 @dataclass(frozen=True)
@@ -200,7 +202,7 @@ def _range(value: object) -> tuple[float, float]:
 
 
 def _target(value: object) -> Target:
-    if not isinstance(value, dict) or not value or set(value) - {"at_least", "at_most"}:
+    if not isinstance(value, dict) or not value or set(value) - {bound.name for bound in fields(Target)}:
         raise TypeError
     return Target(**{bound: _number(number) for bound, number in value.items()})
 
@@ -226,5 +228,5 @@ _FIELDS: dict[str, tuple[str, Callable[[object], object]]] = {
     "every_pair": ("true or false", _flag),
     "descriptions": ("a table of criterion = text", _table_of(_text)),
     "expected": ("a table of measure = [low, high]", _table_of(_range)),
-    "targets": ("a table of measure = { at_least = ..., at_most = ... }", _table_of(_target)),
+    "targets": ("a table of measure = { at_least = ..., at_most = ..., above = ..., below = ... }", _table_of(_target)),
 }

@@ -12,8 +12,11 @@ from evidentia.verify.outcome import Outcome, share
 from evidentia.verify.study import Scope, Study
 
 EMPTY = "no queries"
-ONE_CLASS = "one class only, or no spread of probabilities"
+ONE_CLASS = "one class only"
+ONE_CLASS_OR_PROB = "one class only, or no spread of probabilities"
 SEPARATED = "the labels are separated perfectly: no finite solution"
+CLIPPING = "fewer than two different probabilities strictly between 0 and 1: the clipping would decide"
+STUCK = "no shift of the probabilities strictly between 0 and 1 makes the mean right"
 SMALLEST = 2.0**-52
 Pairs = list[tuple[float, bool]]
 
@@ -78,31 +81,43 @@ def log_odds(prob: float) -> float:
     return math.log(kept) - math.log1p(-kept)
 
 
+def certain(prob: float) -> bool:
+    """Whether a probability is 0 or 1, as far as its log-odds can tell."""
+    return prob <= SMALLEST or prob >= 1 - SMALLEST
+
+
 def intercept(study: Study, definition: Definition, scope: Scope) -> Outcome:
-    """The shift of the log-odds at which as many positives are expected as there are."""
+    """The shift of the log-odds at which as many positives are expected as there are; certainties do not move."""
     pairs = said_and_true(study, scope)
-    labels = {label for _, label in pairs}
-    if len(labels) < 2:
+    if len({label for _, label in pairs}) < 2:
         return Outcome(0.0, ONE_CLASS)
-    odds = [(log_odds(prob), label) for prob, label in pairs]
+    odds = [log_odds(prob) for prob, _ in pairs if not certain(prob)]
+    missing = sum(label for _, label in pairs) - sum(certain(prob) and prob > 0.5 for prob, _ in pairs)
+    if missing <= 0 or missing >= len(odds):
+        return Outcome(0.0, STUCK)
+    return Outcome(_shift(odds, missing))
+
+
+def _shift(odds: list[float], positives: int) -> float:
+    """Where so many positives are expected: Newton steps within a bracket."""
     low, high, at = -80.0, 80.0, 0.0
     for _ in range(200):
-        rest, curve = _slack(odds, at)
+        rest, curve = _slack(odds, positives, at)
         low, high = (at, high) if rest > 0 else (low, at)
         moved = at + rest / curve if curve > 0 else low
         moved = moved if low < moved < high else (low + high) / 2
         if moved == at or high - low < 1e-15 or abs(moved - at) < 1e-14 * max(1.0, abs(at)):
-            return Outcome(moved)
+            return moved
         at = moved
-    return Outcome(at)
+    return at
 
 
-def _slack(odds: list[tuple[float, bool]], shift: float) -> tuple[float, float]:
+def _slack(odds: list[float], positives: int, shift: float) -> tuple[float, float]:
     """Observed less expected positives at a shift, every term with all its digits, and how fast it falls."""
-    terms: list[float] = []
+    terms = [float(positives)]
     curves = []
-    for odd, label in odds:
-        rest, curve = _residual(odd + shift, label)
+    for odd in odds:
+        rest, curve = _residual(odd + shift, False)
         terms += rest
         curves.append(curve)
     return math.fsum(terms), math.fsum(curves)
@@ -121,9 +136,11 @@ def slope(study: Study, definition: Definition, scope: Scope) -> Outcome:
     with_evidence = [log_odds(prob) for prob, label in pairs if label]
     without = [log_odds(prob) for prob, label in pairs if not label]
     if not with_evidence or not without or len({*with_evidence, *without}) == 1:
-        return Outcome(0.0, ONE_CLASS)
+        return Outcome(0.0, ONE_CLASS_OR_PROB)
     if min(with_evidence) >= max(without) or max(with_evidence) <= min(without):
         return Outcome(0.0, SEPARATED)
+    if len({log_odds(prob) for prob, _ in pairs if not certain(prob)}) < 2:
+        return Outcome(0.0, CLIPPING)
     return Outcome(_slope([(odd, True) for odd in with_evidence] + [(odd, False) for odd in without]))
 
 

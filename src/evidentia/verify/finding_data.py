@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from evidentia.errors import counted
 from evidentia.verify.evidence import Query
 from evidentia.verify.verdicts import Subject, Verdict, absent, looked_at
 
@@ -48,9 +49,11 @@ def skipped_return_nothing(subject: Subject) -> Verdict:
     skipped = [query for query in subject.queries if query.state == "NEG"]
     wrong = sum(bool(query.selected) for query in skipped)
     empty = sum(query.state != "NEG" and not query.selected for query in subject.queries)
-    aside = f"; {empty:,} queries that the gate lets through return nothing, which is legal"
+    let = f"{counted(empty, 'query', 'queries')} that the gate lets through {'returns' if empty == 1 else 'return'} nothing"
     one, many = "query in state NEG", "queries in state NEG"
-    return looked_at(len(skipped), one, many, wrong=wrong, what=f"{many} return sentences", aside=aside)
+    return looked_at(
+        len(skipped), one, many, wrong=wrong, what=f"{many} return sentences", aside=f"; {let}, which is legal"
+    )
 
 
 def probabilities(subject: Subject) -> Verdict:

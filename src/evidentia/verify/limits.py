@@ -10,7 +10,8 @@ import numpy as np
 from evidentia.verify.draws import Floats
 
 NORMAL = NormalDist()
-SAME = 1e-12  # what is closer than this differs by rounding only
+SAME = 1e-9  # replicates and estimates that are closer than this differ by rounding only
+ROUNDED = 2.0**-40  # limits that are; the square of a probability of 1e-6 is no such number
 Pair = tuple[float, float]
 
 
@@ -83,4 +84,4 @@ def all_or_none(clusters: int, level: float, *, every: bool) -> Pair:
 
 def spread_out(low: float, high: float) -> bool:
     """Whether two limits differ by more than rounding."""
-    return high - low > SAME * max(1.0, abs(low), abs(high))
+    return high - low > ROUNDED * max(1.0, abs(low), abs(high))

@@ -11,7 +11,7 @@ from evidentia.verify.draws import Draws
 from evidentia.verify.evidence import Query
 from evidentia.verify.interval_names import Defined
 from evidentia.verify.order import as_numbers
-from evidentia.verify.replicate_fits import FLAT, TINY, log_odds, solve_line, solve_shift
+from evidentia.verify.replicate_fits import FAR, FLAT, TINY, recalibrated, solve_shift
 from evidentia.verify.replicate_plain import RANKED, Row, average, of_post, of_rows, ratio, scored, swept
 
 LOOPS = 5
@@ -75,30 +75,55 @@ def _over_criteria(what: Defined, posts: Sequence[Post]) -> float:
 
 def _stepped(what: Defined, whole: Sequence[Post], posts: Sequence[Post]) -> float:
     """A calibration fit of the whole run, moved by one Newton step under the drawn queries."""
-    line = _solved(what, [row.query for post in whole for row in post])
-    if line is None:
-        return math.nan
-    terms = [_gradient_and_curvature(row.query, *line) for post in posts for row in post]
-    g0, g1, h00, h01, h11 = (math.fsum(column) for column in zip(*terms, strict=True))
-    if what.base == "CalibrationIntercept":
-        return line[0] + g0 / h00 if h00 > FLAT else math.nan
-    determinant = h00 * h11 - h01 * h01
-    return line[1] + (h00 * g1 - h01 * g0) / determinant if determinant > FLAT else math.nan
-
-
-def _gradient_and_curvature(query: Query, a: float, b: float) -> tuple[float, float, float, float, float]:
-    prob = min(max(query.prob or 0.0, TINY), 1 - TINY)
-    x = math.log(prob) - math.log(1 - prob)
-    small = math.exp(-abs(a + b * x))
-    expected = (1.0 if a + b * x >= 0 else small) / (1 + small)
-    rest, curve = query.label - expected, expected * (1 - expected)
-    return rest, rest * x, curve, curve * x, curve * x * x
-
-
-def _solved(what: Defined, queries: Sequence[Query]) -> tuple[float, float] | None:
-    """Intercept and slope of the fit on the run as it is; for the intercept alone the slope is 1."""
-    x = log_odds(np.array([query.prob for query in queries], np.float64))
+    queries, drawn = ([row.query for post in some for row in post] for some in (whole, posts))
+    prob = np.array([query.prob for query in queries], np.float64)
     label = np.array([query.label for query in queries], bool)
-    if what.base == "CalibrationSlope":
-        return solve_line(x, label)
-    return None if label.all() or not label.any() else (solve_shift(x, label), 1.0)
+    if what.base == "CalibrationIntercept":
+        shift = solve_shift(prob, label)
+        return math.nan if shift is None else _moved_shift(shift, drawn)
+    line = recalibrated(prob, label)
+    return math.nan if line is None else _moved_slope(*line, drawn)
+
+
+def _moved_shift(shift: float, drawn: Sequence[Query]) -> float:
+    """A shift after one step; a probability of 0 or 1 is not curved, but what it leaves must be made up."""
+    gradient, curvature = [], []
+    for query in drawn:
+        prob = query.prob or 0.0
+        if TINY < prob < 1 - TINY:
+            rest, curve = _rest_and_curve(shift + _odds(query), query.label)
+            gradient.append(rest)
+            curvature.append(curve)
+        else:
+            gradient.append(query.label - float(prob > 0.5))
+    return shift + _step(math.fsum(gradient), math.fsum(curvature))
+
+
+def _moved_slope(a: float, b: float, drawn: Sequence[Query]) -> float:
+    """A slope after one step, seen from the mean of the log-odds by curvature, where level and slope part."""
+    odds = [_odds(query) for query in drawn]
+    terms = [_rest_and_curve(a + b * x, query.label) for x, query in zip(odds, drawn, strict=True)]
+    h00 = math.fsum(curve for _, curve in terms)
+    if h00 == 0:
+        return math.nan
+    middle = math.fsum(curve * x for (_, curve), x in zip(terms, odds, strict=True)) / h00
+    g1 = math.fsum(rest * (x - middle) for (rest, _), x in zip(terms, odds, strict=True))
+    h11 = math.fsum(curve * (x - middle) ** 2 for (_, curve), x in zip(terms, odds, strict=True))
+    return b + _step(h00 * g1, h00 * h11)
+
+
+def _odds(query: Query) -> float:
+    prob = min(max(query.prob or 0.0, TINY), 1 - TINY)
+    return math.log(prob) - math.log1p(-prob)
+
+
+def _rest_and_curve(line: float, label: bool) -> tuple[float, float]:
+    """Label less probability at some log-odds, and the curvature there."""
+    small = math.exp(-abs(line)) / (1 + math.exp(-abs(line)))
+    rest = small if label == (line > 0) else 1 - small
+    return (rest if label else -rest), small * (1 - small)
+
+
+def _step(gradient: float, curvature: float) -> float:
+    step = gradient / curvature if curvature > FLAT else math.nan
+    return step if abs(step) <= FAR else math.nan

@@ -15,7 +15,7 @@ from evidentia.verify.interval_names import Defined, Group
 from evidentia.verify.replicate_ranking import RANKED, ranking
 from evidentia.verify.replicate_sums import PER_QUERY, Additive, everyone, first_over_second
 from evidentia.verify.replicate_sweeps import Sweep, reading, sweep_of
-from evidentia.verify.replicate_table import MeanOf, Nothing, Recipe, Summed, Table
+from evidentia.verify.replicate_table import MeanOf, Nothing, Recipe, Stepped, Summed, Table
 
 FITS = {"CalibrationSlope": fits.slope, "CalibrationIntercept": fits.intercept}
 
@@ -82,7 +82,8 @@ class Planner:
         spread = [np.zeros(len(self.run)) for _ in fitted.columns]
         for whole, column in zip(spread, fitted.columns, strict=True):
             whole[rows] = column
-        return Summed(self.table.add([self.run.per_post(whole, rows) for whole in spread]), fitted.finish)
+        places = self.table.add([self.run.per_post(whole, rows) for whole in spread])
+        return Stepped(places, fitted.finish, fitted.start)
 
     def _sweep(self, level: str, rows: Bools) -> Sweep:
         key = (level, np.packbits(rows).tobytes())

@@ -66,6 +66,13 @@ class Summed:
 
 
 @dataclass(frozen=True, eq=False)
+class Stepped(Summed):
+    """A solution that sums move by one step; on the run as it is, it is the solution, whether or not a step can be made."""
+
+    start: float
+
+
+@dataclass(frozen=True, eq=False)
 class Nothing:
     """A number that is undefined whatever is drawn."""
 
@@ -119,4 +126,4 @@ def on_all(recipes: Sequence[Recipe], table: Table, posts: int) -> Floats:
     """The values on the run as it is: every post once."""
     once = np.ones((posts, 1))
     block = Block(once, table.matrix(posts) @ once)
-    return np.array([float(recipe.values(block)[0]) for recipe in recipes])
+    return np.array([r.start if isinstance(r, Stepped) else float(r.values(block)[0]) for r in recipes])

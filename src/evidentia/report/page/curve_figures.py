@@ -94,7 +94,7 @@ def decision(content: Content) -> Figure | None:
     if table is None:
         return None
     best = max(float(row[table.columns.index("net_benefit")] or 0) for row in table.rows)
-    scale = {"domain": [-0.25 * best, 1.1 * best] if best else [-0.1, 0.1]}
+    scale = {"domain": [-0.25 * best, 1.1 * best] if best > 0 else [-0.1, 0.1]}
     across = x("threshold", "Probability from which on one would act")
 
     def along(column: str) -> Spec:
@@ -106,7 +106,7 @@ def decision(content: Content) -> Figure | None:
         drawn_as("line", along("treat_all"), color=GREY, strokeDash=[4, 4], clip=True),
         drawn_as("line", along("treat_none"), color=GREY, clip=True),
         drawn_as("line", line, color=BLUE, strokeWidth=2.5, clip=True),
-        touchable(line),
+        touchable(line, clip=True),
     ]
     if "low" in table.columns:
         band = along("low") | {"y2": {"field": "high"}}

@@ -67,9 +67,12 @@ def drawn_as(kind: str, encoding: Spec, **look: Any) -> Spec:
     return {"mark": {"type": kind, **look}, "encoding": encoding}
 
 
-def touchable(encoding: Spec) -> Spec:
-    """Unseen dots along a line, so that one need not hit the line itself to read it off."""
-    return drawn_as("point", encoding, opacity=0, size=80)
+def touchable(encoding: Spec, *, clip: bool = False) -> Spec:
+    """Unseen dots along a line, so that one need not hit the line itself to read it off.
+
+    Where the scale ends before the data they must be clipped: a drawing makes room for all its dots, seen or not.
+    """
+    return drawn_as("point", encoding, opacity=0, size=80, **({"clip": True} if clip else {}))
 
 
 def table_of(name: str, title: str, columns: Sequence[str], rows: Sequence[Sequence[Value]]) -> Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
@@ -10,6 +11,7 @@ from evidentia.report.page.theme import config
 
 WIDTH = 520
 FILE_FONT = "DejaVu Sans, Noto Sans, sans-serif"
+_NUMBERED = re.compile(r'(<(?:clipPath|linearGradient|radialGradient|pattern) id="|url\(#)([a-z_]+?)(\d+)(?="|\))')
 
 
 def images(figures: Iterable[Figure], formats: Collection[str]) -> dict[str, bytes]:
@@ -21,12 +23,27 @@ def images(figures: Iterable[Figure], formats: Collection[str]) -> dict[str, byt
     made: dict[str, bytes] = {}
     for figure in figures:
         drawing = _sized(figure.drawn(config(font=FILE_FONT) | {"background": "white"})) | {"padding": 12}
-        svg = vl_convert.vegalite_to_svg(drawing)
+        svg = renumbered(vl_convert.vegalite_to_svg(drawing))
         if "svg" in formats:
             made[f"{figure.name}.svg"] = svg.encode()
         if "png" in formats:
             made[f"{figure.name}.png"] = vl_convert.svg_to_png(svg, scale=2)
     return made
+
+
+def renumbered(svg: str) -> str:
+    """A drawing whose own ids count from 1: Vega goes on counting where the drawing before in this process ended.
+
+    >>> renumbered('<clipPath id="clip7"/><g clip-path="url(#clip7)"/><text>clip7</text>')
+    '<clipPath id="clip1"/><g clip-path="url(#clip1)"/><text>clip7</text>'
+    """
+    seen: dict[str, int] = {}
+
+    def again(found: re.Match[str]) -> str:
+        before, kind, number = found.groups()
+        return f"{before}{kind}{seen.setdefault(kind + number, len(seen) + 1)}"
+
+    return _NUMBERED.sub(again, svg)
 
 
 def _sized(drawing: Mapping[str, Any]) -> dict[str, Any]:

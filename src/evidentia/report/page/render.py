@@ -10,6 +10,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from evidentia.errors import counted
 from evidentia.report.page.comparison_page import comparison_page
 from evidentia.report.page.content import Content
 from evidentia.report.page.evaluation_page import evaluation_page
@@ -52,6 +53,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= {"shown": shown, "limits": limits, "per_thousand": per_thousand, "signed": signed, "chance": chance}
+    made.filters["counted"] = counted
     made.globals["attributes"] = attributes
     return made
 

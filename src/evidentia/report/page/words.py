@@ -44,24 +44,13 @@ def headlines(measures: Mapping[str, Mapping[str, Any]], most: int = 5) -> list[
 
 @dataclass(frozen=True)
 class Workload:
-    """What becomes of 1,000 queries under the three-state gate; parts of the picture, in its order."""
+    """What becomes of 1,000 queries under the three-state gate."""
 
     skipped: float
     careful: float
     alerts: float
     right: float | None
     missed: float
-
-    @property
-    def parts(self) -> list[dict[str, Any]]:
-        """The picture's parts: label, how many, and a class for the colour."""
-        right = self.right or 0.0
-        return [
-            {"label": "skipped", "count": self.skipped, "kind": "neg"},
-            {"label": "need a careful look", "count": self.careful, "kind": "unc"},
-            {"label": "right alerts", "count": right, "kind": "pos"},
-            {"label": "false alerts", "count": self.alerts - right, "kind": "false"},
-        ]
 
 
 def workload(measures: Mapping[str, Mapping[str, Any]]) -> Workload | None:

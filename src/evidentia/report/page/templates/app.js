@@ -26,6 +26,7 @@ const Evidentia = (() => {
     return grouped(value.toFixed(Math.abs(value) >= 10 ? 2 : 4));
   };
   const count = (value) => grouped(String(value));
+  const counted = (value, one, many = `${one}s`) => `${count(value)} ${value === 1 ? one : many}`;
   const limits = (ci) => ci ? `${shown(ci[0])} to ${shown(ci[1])}` : "no interval";
   const perThousand = (value) => value >= 10 || value === 0 ? grouped(value.toFixed(0)) : value < 0.05 ? "fewer than 0.1" : value.toFixed(1);
 
@@ -233,7 +234,7 @@ const Evidentia = (() => {
       for (const head of all("tr.family", body)) head.hidden = here === 0;
       left += here;
     }
-    say(`${left} rows`);
+    say(counted(left, "row"));
     return left;
   };
   const csvCell = (text) => {
@@ -322,6 +323,6 @@ const Evidentia = (() => {
     setMode(prefersDark.matches);
     if (tabs.length) open(asked ?? tabs[0], { remember: false });
   };
-  return { all, byId, content, summary, shown, count, limits, perThousand, element, embed, colour, waffle, download, csvCell, copy, say, start, open, tabs, draw };
+  return { all, byId, content, summary, shown, count, counted, limits, perThousand, element, embed, colour, waffle, download, csvCell, copy, say, start, open, tabs, draw };
 })();
 addEventListener("DOMContentLoaded", Evidentia.start);

@@ -1,7 +1,7 @@
 "use strict";
 /* What only the page of a comparison does: its table by pair, family and verdict, and the file that it rests on. */
 addEventListener("DOMContentLoaded", () => {
-  const { all, byId, content, count, download, say } = Evidentia;
+  const { all, byId, content, counted, download, say } = Evidentia;
   const table = document.querySelector('[data-table="differences"]');
   const chosen = (id) => byId(id)?.value ?? "";
   const choose = () => {
@@ -17,8 +17,8 @@ addEventListener("DOMContentLoaded", () => {
       for (const head of all("tr.family", body)) head.hidden = here === 0;
       left += here;
     }
-    byId("delta-count").textContent = `${count(left)} differences`;
-    say(`${left} rows`);
+    byId("delta-count").textContent = counted(left, "difference");
+    say(counted(left, "row"));
   };
   byId("delta-filter").addEventListener("input", choose);
   for (const id of ["delta-pair", "delta-family", "delta-verdict"]) byId(id)?.addEventListener("change", choose);

@@ -1,6 +1,6 @@
 /* The error browser: opened with its tab, and only then is anything unpacked. Everything from the data is set as text. */
 (() => {
-  const { byId, all, element, shown, count, say } = Evidentia;
+  const { byId, all, element, shown, count, counted, say } = Evidentia;
   if (!byId("errors-list")) return;
   const KINDS = ["missed", "false alert", "wrong K"];
   const WORDS = { missed: "Missed evidence", "false alert": "False alert", "wrong K": "Wrong K" };
@@ -43,7 +43,7 @@
       button.setAttribute("aria-pressed", String(button.dataset.kind === kind));
       button.lastChild.textContent = ` ${count(rows.filter((row) => fits(row, filters, button.dataset.kind)).length)}`;
     }
-    byId("errors-count").textContent = left.length === rows.length ? `${count(rows.length)} queries` : `${count(left.length)} of ${count(rows.length)} queries`;
+    byId("errors-count").textContent = left.length === rows.length ? counted(rows.length, "query", "queries") : `${count(left.length)} of ${counted(rows.length, "query", "queries")}`;
     say(byId("errors-count").textContent);
     const at = keep ? left.indexOf(chosen) : -1;
     turn(Math.floor(Math.max(at, 0) / PER_PAGE));
