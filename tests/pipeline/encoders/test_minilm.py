@@ -42,7 +42,7 @@ def test_missing_weights_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     with pytest.raises(InputError, match=r"lacks model\.safetensors"):
         minilm.check_files(tmp_path)
     monkeypatch.setattr(minilm, "_PACKAGE", "no_such_package")
-    with pytest.raises(InputError, match=r"evidentia\[neural\]"):
+    with pytest.raises(InputError, match=r"MiniLM needs no_such_package, which is missing\. Install the neural extra"):
         minilm.minilm_folder()
 
 
