@@ -25,7 +25,7 @@ from evidentia.checks import check_items
 from evidentia.errors import InputError
 from evidentia.evaluation.compare import OnMismatch
 from evidentia.evaluation.files import write_folder, write_selective
-from evidentia.evaluation.intervals import Method, Resampling
+from evidentia.evaluation.intervals import Resampling
 from evidentia.evaluation.replicates import Progress, part_of
 from evidentia.evaluation.selective_compare import compare_items
 from evidentia.evaluation.selective_curves import against_curves
@@ -69,7 +69,7 @@ def evaluate(
     alpha: float = 0.05,
     resamples: int = 10_000,
     ci: float = 0.95,
-    ci_method: Method = "percentile",
+    ci_method: Literal["percentile", "bca"] = "percentile",
     command: str | None = None,
     report: bool | None = None,
     progress: Progress | None = None,
@@ -128,7 +128,7 @@ def compare(
         second,
         names=names or _names(first, second),
         **_asked(confidence, loss, coverage),
-        resampling=Resampling(resamples, seed, ci),
+        resampling=Resampling(resamples, seed, ci, "percentile"),
         alpha=alpha,
         on_mismatch=on_mismatch,
         progress=progress,

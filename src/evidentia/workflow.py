@@ -35,7 +35,7 @@ def evaluate(
     resamples: int = 10_000,
     seed: int = 7,
     ci: float = 0.95,
-    ci_method: Method = "percentile",
+    ci_method: Method = "auto",
     stratify: bool = False,
     command: str | None = None,
     reading: Mapping[str, Any] | None = None,

@@ -48,7 +48,9 @@ def evaluate(
     ] = 10_000,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the resamples.")] = 7,
     ci: Annotated[float, typer.Option("--ci", help="Level of the intervals.")] = 0.95,
-    ci_method: Annotated[str, typer.Option("--ci-method", help="percentile or bca.")] = "percentile",
+    ci_method: Annotated[
+        str, typer.Option("--ci-method", help="auto (the best for each measure), percentile or bca.")
+    ] = "auto",
     stratify: Annotated[bool, typer.Option("--stratify", help="Resample within folds.")] = False,
     no_report: options.NoReport = False,
     force: Annotated[bool, typer.Option("--force", help="Replace OUT if it is an earlier result.")] = False,

@@ -12,7 +12,7 @@ from evidentia.cli import options
 from evidentia.cli.compare import policy
 from evidentia.cli.evaluate import command_line
 from evidentia.cli.progress import progress_bar
-from evidentia.cli.source import interval_method
+from evidentia.cli.source import selective_method
 from evidentia.errors import InputError, typed
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def selective(
             resamples=resamples,
             seed=seed,
             ci=ci,
-            ci_method=interval_method(ci_method),
+            ci_method=selective_method(ci_method),
             alpha=alpha,
             on_mismatch=policy(on_mismatch),
             command=command_line(sys.argv[1:]),

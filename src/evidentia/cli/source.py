@@ -118,13 +118,18 @@ def _one_of(run: Path | None, qrels: Path | None, trec_run: Path | None) -> None
         raise InputError("Give a run table, or --qrels FILE together with --run FILE.")
 
 
-def interval_method(name: str) -> Literal["percentile", "bca"]:
+def interval_method(name: str) -> Literal["auto", "percentile", "bca"]:
     """The interval method of that name."""
+    return "auto" if name == "auto" else selective_method(name, "auto, percentile or bca")
+
+
+def selective_method(name: str, choices: str = "percentile or bca") -> Literal["percentile", "bca"]:
+    """The interval method of that name, for areas under risk-coverage curves."""
     if name == "percentile":
         return "percentile"
     if name == "bca":
         return "bca"
-    raise InputError("--ci-method must be percentile or bca.")
+    raise InputError(f"--ci-method must be {choices}.")
 
 
 def _ties(ties: str) -> Literal["input", "trec"]:

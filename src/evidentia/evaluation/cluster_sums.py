@@ -51,6 +51,11 @@ class ClusterSums:
 
     def values(self, weights: Floats) -> dict[Key, Floats]:
         """Every definition's values: groups x replicates (weights is clusters x replicates)."""
+        summed = self.summed(weights)
+        return {(d, g.columns): self._finish(d, g, summed[d, g.columns]) for d, g in self.wants}
+
+    def summed(self, weights: Floats) -> dict[Key, Floats]:
+        """Every definition's sums: groups x replicates x columns."""
         products = {columns: table.products(weights) for columns, table in self.tables.items()}
         summed: dict[tuple[Columns, Columns], Floats] = {}
         gathered: dict[tuple[object, ...], Floats] = {}
@@ -63,7 +68,7 @@ class ClusterSums:
                 summed[pair] = table.coarsened(products[home], grouping)
             if statistic not in gathered:
                 gathered[statistic] = table.gathered(summed[pair], statistic[0])
-            found[definition, grouping.columns] = self._finish(definition, grouping, gathered[statistic])
+            found[definition, grouping.columns] = gathered[statistic]
         return found
 
     def _finish(self, definition: Definition, grouping: Grouping, sums: Floats) -> Floats:

@@ -22,8 +22,8 @@ from evidentia.measures.core import Macro
 from evidentia.measures.names import group_suffix
 from evidentia.measures.profiles import PER_CRITERION
 from evidentia.results import Comparison, Delta, Design, pairs
-from evidentia.stats.intervals import Limits, percentile_limits
-from evidentia.stats.testing import bootstrap_p, holm
+from evidentia.stats.intervals import Limits, standard_errors, t_quantile
+from evidentia.stats.testing import holm, t_test
 from evidentia.tables import Run
 from evidentia.tables.queries import Floats, Ints, Queries
 
@@ -71,8 +71,8 @@ def compare_systems(
         queries=len(sides[0].queries),
         posts=len(sides[0].queries.post_ids),
         deltas=tuple(deltas),
-        notes=(*notes, *choice.notes, *missing, *bounds(deltas, resampling.resamples, alpha)),
-        interval={"level": resampling.level, "method": "percentile", "stratified_by_fold": resampling.stratify},
+        notes=(*notes, *choice.notes, *missing, *_few(resampling.resamples)),
+        interval={"level": resampling.level, "method": "t", "stratified_by_fold": resampling.stratify},
         design=design,
     )
 
@@ -217,9 +217,7 @@ class _Pair:
         found = self._replicated([want for part in wants.values() for want in part], progress)
         verdicts: list[Delta] = []
         for family, part in wants.items():
-            verdicts += judged(
-                [delta for d, g in part for delta in found[d, g.columns]], family, self.alpha, self.resampling.resamples
-            )
+            verdicts += judged([delta for d, g in part for delta in found[d, g.columns]], family, self.alpha, once=True)
         return verdicts
 
     def _replicated(
@@ -232,8 +230,12 @@ class _Pair:
         halves = [replicate(queries, wants, plan, part_of(progress, i, 2)) for i, queries in enumerate(sides)]
         for one, other in zip(*halves, strict=True):
             d, g, differences = one.definition, one.grouping, other.values - one.values
-            limits = percentile_limits(differences, self.resampling.level)
-            paired = _Paired(d, g, (first.cell(d, g), second.cell(d, g)), limits, bootstrap_p(differences))
+            cells = first.cell(d, g), second.cell(d, g)
+            effective = np.minimum(first.effective(d, g), second.effective(d, g))
+            deltas, errors = cells[1].outcome.values - cells[0].outcome.values, standard_errors(differences, effective)
+            reach = errors * t_quantile(effective, self.resampling.level)
+            limits = Limits(deltas - reach, deltas + reach, np.isnan(differences).sum(axis=1))
+            paired = _Paired(d, g, cells, limits, t_test(deltas, errors, effective))
             found[d, g.columns] = [self._delta(paired, i) for i in range(len(g))]
         return found
 
@@ -277,25 +279,26 @@ class _Pair:
             yield words if len(whose) == len(said) else f"{whose[0]}: {words}"
 
 
-def judged(deltas: Sequence[Delta], family: str, alpha: float, resamples: int | None = None) -> list[Delta]:
+def judged(deltas: Sequence[Delta], family: str, alpha: float, *, once: bool = False) -> list[Delta]:
     """The deltas of one family with p values corrected for each other (Holm), and a verdict for each.
 
-    Where ``resamples`` are so few that no corrected p can be small enough, a p that is small by itself is not called a tie.
+    With ``once``, measures that are one and the same test, as a rate and its complement are, count once.
     """
-    tested = [i for i, delta in enumerate(deltas) if delta.p is not None]
-    corrected: Floats = holm(np.array([deltas[i].p for i in tested], float)) if tested else np.zeros(0)
-    found = [replace(delta, family=family, verdict="undefined" if delta.p is None else "tie") for delta in deltas]
-    for i, p in zip(tested, corrected, strict=True):
-        found[i] = replace(found[i], p_holm=float(p), verdict=_verdict(found[i], float(p), alpha))
-    least = 0.0 if resamples is None else 2 / (resamples + 1)
-    if least * len(tested) <= alpha:
-        return found
-    return [replace(d, verdict="cannot tell") if d.delta and _small(d.p, alpha, least) else d for d in found]
+    tested = {_test_of(delta) if once else i: delta.p for i, delta in enumerate(deltas) if delta.p is not None}
+    corrected = dict(zip(tested, holm(np.array(list(tested.values()), float)), strict=True)) if tested else {}
+    verdicts = []
+    for i, delta in enumerate(deltas):
+        p = float(corrected[_test_of(delta) if once else i]) if delta.p is not None else None
+        verdict = "undefined" if p is None else _verdict(delta, p, alpha)
+        verdicts.append(replace(delta, family=family, p_holm=p, verdict=verdict))
+    return verdicts
 
 
-def _small(p: float | None, alpha: float, least: float) -> bool:
-    """Whether a p is significant alone, or as small as this many resamples can make it."""
-    return p is not None and p <= max(alpha, least)
+def _test_of(delta: Delta) -> str:
+    """Equal for deltas that are one test: their ratio to the width of the interval, which is the t statistic, agrees."""
+    if delta.ci is None or not delta.delta:
+        return delta.name
+    return f"{abs(delta.delta) / (delta.ci[1] - delta.ci[0]):.9e} over {delta.n_clusters}"
 
 
 def _verdict(delta: Delta, p: float, alpha: float) -> Literal["win", "loss", "differs", "tie"]:
@@ -324,15 +327,8 @@ def p_value(p: float, delta: float, width: bool) -> float | None:
     return p if width else (1.0 if delta == 0 else None)
 
 
-def bounds(deltas: Sequence[Delta], resamples: int, alpha: float) -> list[str]:
-    """Say where the number of resamples bounds what can be significant."""
-    said = []
-    for family in dict.fromkeys(delta.family for delta in deltas):
-        per_pair = [d for d in deltas if d.family == family and d.p is not None and d.system == deltas[0].system]
-        least = 2 / (resamples + 1) * len(per_pair)
-        if least > alpha:
-            said.append(
-                f"with {resamples:,} resamples and {len(per_pair)} tests in the family '{family}' the smallest corrected p is "
-                f"{min(least, 1):.3g}, so nothing in it can be significant at {alpha:g}: take more resamples or fewer measures"
-            )
-    return said
+def _few(resamples: int) -> list[str]:
+    """A word where standard errors rest on few resamples."""
+    if resamples >= 200:
+        return []
+    return [f"{resamples:,} resamples give rough standard errors: take 1,000 or more for p values to quote"]

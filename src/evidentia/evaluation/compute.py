@@ -13,6 +13,7 @@ from evidentia.measures.core import Additive, Args, Fit, Macro, Outcome, Populat
 from evidentia.measures.registry import Definition
 from evidentia.stats.counting import add_up
 from evidentia.stats.exact import ExactSums
+from evidentia.stats.intervals import effective_clusters
 from evidentia.stats.sweeps import Counts, sweep_counts
 from evidentia.tables.queries import Bools, Floats, Ints, Queries
 
@@ -31,6 +32,7 @@ class Cell:
     details: tuple[dict[str, object], ...]
     used: Ints | None = None  # for a mean over criteria: how many were defined
     of: int = 0
+    gaps: Floats | None = None  # for a sum of absolute gaps: the gaps of every group
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +54,7 @@ class Computation:
     _sweeps: dict[tuple[object, ...], tuple[Counts, ...]] = field(default_factory=dict)
     _sizes: dict[tuple[object, ...], tuple[Ints, Ints]] = field(default_factory=dict)
     _cells: dict[tuple[Definition, tuple[str, ...]], Cell] = field(default_factory=dict)
+    _effective: dict[tuple[object, ...], Floats] = field(default_factory=dict)
 
     def cell(self, definition: Definition, grouping: Grouping) -> Cell:
         """The values of one definition; its sums must have been prepared by ``compute``."""
@@ -69,7 +72,8 @@ class Computation:
             sums = self.sums[_key(kind.statistic, definition.args, grouping)]
             outcome = kind.finish(sums, definition.args)
             details = tuple({} if kind.details is None else kind.details(row, definition.args) for row in sums)
-            return Cell(outcome, n, clusters, details)
+            gaps = None if kind.gaps is None else kind.gaps(sums, definition.args)
+            return Cell(outcome, n, clusters, details, gaps=gaps)
         if isinstance(kind, Sweep):
             outcome, details = self._swept(kind, definition.args, grouping)
             return Cell(outcome, n, clusters, details)
@@ -95,12 +99,22 @@ class Computation:
             top, bottom = kind.fraction(counts, args)
         return float(top), float(bottom)
 
+    def effective(self, definition: Definition, grouping: Grouping) -> Floats:
+        """The effective number of posts behind the number of every group; of a sweep, that of its rarer class."""
+        kind, args = definition.kind, definition.args
+        sweep = isinstance(kind, Sweep)
+        key = (*kind.key(args), grouping.columns) if isinstance(kind, Sweep) else _population_key(definition, grouping)
+        if key not in self._effective:
+            parts = _classes(self.queries, kind, args) if isinstance(kind, Sweep) else [_rows(self.queries, definition)]
+            found = [effective_clusters(_post_sizes(self.queries, rows, grouping)) for rows in parts]
+            self._effective[key] = np.min(found, axis=0)
+        whole = definition.population.unit == "post" and not sweep
+        return self._size(definition, grouping)[1].astype(np.float64) if whole else self._effective[key]
+
     def _size(self, definition: Definition, grouping: Grouping) -> tuple[Ints, Ints]:
-        population, args = definition.population, definition.args
-        cut = args.cut if args.get("t") is None else None
-        key = (population.words, args.get("t"), args.get("threshold"), cut, grouping.columns)
+        key = _population_key(definition, grouping)
         if key not in self._sizes:
-            self._sizes[key] = population_size(self.queries, population, args, grouping)
+            self._sizes[key] = population_size(self.queries, definition.population, definition.args, grouping)
         return self._sizes[key]
 
     def _swept(self, kind: Sweep, args: Args, grouping: Grouping) -> tuple[Outcome, tuple[dict[str, object], ...]]:
@@ -248,6 +262,33 @@ def population_size(queries: Queries, population: Population, args: Args, groupi
         sizes = np.diff(queries.candidates.offsets)[rows].astype(float)
         return add_up(codes, sizes, len(grouping)).astype(np.int64), clusters
     return np.bincount(codes, minlength=len(grouping)), clusters
+
+
+def _population_key(definition: Definition, grouping: Grouping) -> tuple[object, ...]:
+    """Equal for definitions that speak about the same queries."""
+    args = definition.args
+    cut = args.cut if args.get("t") is None else None
+    return (definition.population.words, args.get("t"), args.get("threshold"), cut, grouping.columns)
+
+
+def _rows(queries: Queries, definition: Definition) -> Ints:
+    mask = definition.population.mask(queries, definition.args)
+    return np.arange(len(queries)) if mask is None else np.flatnonzero(mask)
+
+
+def _classes(queries: Queries, kind: Sweep, args: Args) -> list[Ints]:
+    """The queries of the positive units of a sweep, and those of the others; a query stands for each of its units."""
+    units = kind.units(queries, args)
+    return [units.rows[units.labels], units.rows[~units.labels]]
+
+
+def _post_sizes(queries: Queries, rows: Ints, grouping: Grouping) -> Floats:
+    """How many of the rows each post has in each group: posts x groups."""
+    posts, groups = len(queries.post_ids), len(grouping)
+    codes = 0 if grouping.codes is None else grouping.codes[rows]
+    return (
+        np.bincount(queries.post[rows] * groups + codes, minlength=posts * groups).reshape(posts, groups).astype(float)
+    )
 
 
 def _key(statistic: Statistic, args: Args, grouping: Grouping) -> tuple[object, ...]:

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evidentia.evaluation.compute import Computation
+from evidentia.measures.calibration import bin_of
 from evidentia.results import Curve, Estimate
 from evidentia.stats.bands import precision_on_grid, tpr_on_grid
-from evidentia.stats.intervals import clopper_pearson, percentile_limits
+from evidentia.stats.intervals import Limits, percentile_limits, share_limits
 from evidentia.stats.resampling import ResamplingPlan
 from evidentia.stats.sweeps import Counts, sweep_counts
 from evidentia.stats.threads import in_threads
@@ -42,7 +43,7 @@ def curves(computation: Computation, ece: Estimate | None, level: float, plan: R
     if computation.queries.scores is not None:
         made += _swept(computation.queries, level, plan)
     if ece is not None and ece.degenerate is None:
-        made.append(reliability_curve(ece, level))
+        made.append(reliability_curve(ece, computation.queries, level))
     return tuple(made)
 
 
@@ -88,18 +89,26 @@ def _point(counts: Counts, shape: Shape) -> Column:
     return _column(shape.read(one, shape.grid)[0])
 
 
-def reliability_curve(ece: Estimate, level: float) -> Curve:
-    """Stated probability against observed share per bin, with exact binomial limits (a resampled band dies on pure bins)."""
+def reliability_curve(ece: Estimate, queries: Queries, level: float) -> Curve:
+    """Stated probability against observed share per bin, with limits of the share by the spread between posts."""
     bins = ece.details["bins"]
-    limits = [
-        clopper_pearson(round(b["positive_share"] * b["n"]), b["n"], level) if b["n"] else (None, None) for b in bins
-    ]
+    limits = _share_limits(queries, len(bins), level)
     columns: dict[str, tuple[float | None, ...]] = {
         key: tuple(b[key] for b in bins) for key in ("low", "high", "n", "mean_prob", "positive_share")
     }
-    columns["share_low"] = tuple(low for low, _ in limits)
-    columns["share_high"] = tuple(high for _, high in limits)
+    columns["share_low"], columns["share_high"] = _column(limits.low), _column(limits.high)
     return Curve("reliability", "Reliability", columns)
+
+
+def _share_limits(queries: Queries, bins: int, level: float) -> Limits:
+    assert queries.prob is not None
+    cells = queries.post * bins + bin_of(queries.prob, bins)
+    shape = (len(queries.post_ids), bins)
+    sizes, counts = (
+        np.bincount(cells, weights, minlength=shape[0] * bins).reshape(shape).astype(np.float64)
+        for weights in (None, queries.label.astype(np.float64))
+    )
+    return share_limits(counts, sizes, level)
 
 
 def _column(values: Floats) -> Column:

@@ -14,11 +14,21 @@ from evidentia.evaluation.groups import Grouping
 from evidentia.evaluation.replicates import Progress, Replicated, replicate
 from evidentia.measures.core import Additive, Outcome
 from evidentia.measures.registry import Definition
-from evidentia.stats.intervals import Limits, bca_limits, clopper_pearson, percentile_limits
+from evidentia.stats.gaps import gap_limits
+from evidentia.stats.intervals import (
+    Bounds,
+    Limits,
+    bca_limits,
+    clopper_pearson,
+    percentile_limits,
+    scale_of,
+    transformed_limits,
+)
 from evidentia.stats.resampling import ResamplingPlan
-from evidentia.tables.queries import Queries
+from evidentia.tables.queries import Floats, Ints, Queries
 
-Method = Literal["percentile", "bca"]
+Method = Literal["auto", "percentile", "bca"]
+INVERSION = "test inversion"
 FEW_CLUSTERS, FEW_POSITIVES = 30, 10
 SAME = "every resample gives the same value"
 
@@ -40,7 +50,7 @@ class Resampling:
     resamples: int = 10_000
     seed: int = 7
     level: float = 0.95
-    method: Method = "percentile"
+    method: Method = "auto"
     stratify: bool = False
     block: int | None = None
 
@@ -51,8 +61,8 @@ class Resampling:
             raise InputError("The level of an interval must lie between 0 and 1, for example 0.95.")
         if self.seed < 0:
             raise InputError("The seed must not be negative.")
-        if self.method not in {"percentile", "bca"}:
-            raise InputError("The interval method must be percentile or bca.")
+        if self.method not in {"auto", "percentile", "bca"}:
+            raise InputError("The interval method must be auto, percentile or bca.")
 
     def plan(self, queries: Queries) -> ResamplingPlan:
         """The draws over the posts of these queries."""
@@ -81,51 +91,112 @@ def intervals(
 ) -> Intervals:
     """An interval for every number of every wanted pair, all from one resampling plan."""
     queries = computation.queries
-    found: dict[tuple[Definition, tuple[str, ...]], Sequence[Interval]] = {}
-    for replicated in replicate(queries, wants, plan, progress, jackknife=resampling.method == "bca"):
-        cell = computation.cell(replicated.definition, replicated.grouping)
-        limits = _limits(replicated, cell, resampling)
-        kind = replicated.definition.kind
-        proportion = isinstance(kind, Additive) and kind.proportion
-        made = [
-            interval_of(cell.outcome, limits, i, resampling, clusters=int(cell.clusters[i]), proportion=proportion)
-            for i in range(len(replicated.grouping))
+    made: dict[tuple[Definition, tuple[str, ...]], Sequence[Interval]] = {}
+    for replicated in replicate(queries, wants, plan, progress, jackknife=resampling.method == "bca", gaps=True):
+        definition, grouping = replicated.definition, replicated.grouping
+        cell, effective = computation.cell(definition, grouping), computation.effective(definition, grouping)
+        kind, bounds = definition.kind, definition.measure.bounds
+        limits = _limits(replicated, cell, effective, bounds, resampling)
+        made[definition, grouping.columns] = [
+            interval_of(
+                cell.outcome,
+                limits,
+                i,
+                resampling,
+                clusters=int(cell.clusters[i]),
+                proportion=isinstance(kind, Additive) and kind.proportion,
+                bounds=bounds,
+            )
+            for i in range(len(grouping))
         ]
-        found[replicated.definition, replicated.grouping.columns] = made
-    return found
+    return made
 
 
-def _limits(replicated: Replicated, cell: Cell, resampling: Resampling) -> Limits:
-    if replicated.jackknife is None:
-        return percentile_limits(replicated.values, resampling.level)
-    return bca_limits(replicated.values, cell.outcome.values, replicated.jackknife, resampling.level)
+def _limits(
+    replicated: Replicated, cell: Cell, effective: Floats, bounds: Bounds, resampling: Resampling
+) -> MethodLimits:
+    if replicated.gaps is not None:
+        assert cell.gaps is not None
+        found = gap_limits(cell.gaps, replicated.gaps, effective, resampling.level)
+        return MethodLimits(found, INVERSION)
+    return value_limits(
+        replicated.values,
+        cell.outcome.values,
+        resampling,
+        effective=effective,
+        bounds=bounds,
+        jackknife=replicated.jackknife,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class MethodLimits:
+    """Limits with the name of the method; in the rows of ``percentile`` those limits stand in for the method's."""
+
+    limits: Limits
+    method: str
+    percentile: Ints | None = None
+
+
+def value_limits(
+    values: Floats,
+    points: Floats,
+    resampling: Resampling,
+    *,
+    effective: Floats,
+    bounds: Bounds,
+    jackknife: Floats | None = None,
+) -> MethodLimits:
+    """Limits of every row of replicate values, by the method that was asked for."""
+    if resampling.method == "bca" and jackknife is not None:
+        return MethodLimits(bca_limits(values, points, jackknife, resampling.level), "bca")
+    if resampling.method != "auto":
+        return MethodLimits(percentile_limits(values, resampling.level), "percentile")
+    limits = transformed_limits(values, points, effective, bounds, resampling.level)
+    rows = np.flatnonzero(np.isnan(limits.low) | np.isnan(limits.high))
+    usual = percentile_limits(values[rows], resampling.level)
+    low, high = limits.low.copy(), limits.high.copy()
+    low[rows], high[rows] = usual.low, usual.high
+    return MethodLimits(Limits(low, high, limits.left_out), scale_of(bounds), rows)
 
 
 def interval_of(
     outcome: Outcome,
-    limits: Limits,
+    made: MethodLimits,
     index: int,
     resampling: Resampling,
     *,
     clusters: int,
     proportion: bool,
+    bounds: Bounds = (0.0, 1.0),
     unit: str = "post",
 ) -> Interval:
     """The interval of one value; exact binomial limits where a proportion collapses, and a reason where there are none."""
+    limits = made.limits
     left_out = int(limits.left_out[index])
     if outcome.flaws[index] > 0:
         return Interval(None, None, left_out, "the value is a convention, not a measurement")
-    low, high = float(limits.low[index]), float(limits.high[index])
-    if np.isnan(low) or np.isnan(high):
+    if left_out >= resampling.resamples:
         return Interval(None, None, left_out, "undefined in every resample")
+    low, high = float(limits.low[index]), float(limits.high[index])
     if spread_out(low, high):
-        return Interval((low, high), resampling.method, left_out)
+        stands_in = made.percentile is not None and index in made.percentile
+        return Interval((low, high), "percentile" if stands_in else made.method, left_out)
     value = float(outcome.values[index])
-    if proportion and value in {0.0, 1.0}:
-        exact = clopper_pearson(clusters if value == 1.0 else 0, clusters, resampling.level)
+    if proportion and value in bounds:
+        exact = _exact(value, bounds, clusters, resampling.level)
         reason = f"{SAME}, so the limits are exact binomial over {counted(clusters, unit)}"
         return Interval(exact, "clopper-pearson", left_out, reason)
     return Interval(None, None, left_out, SAME)
+
+
+def _exact(value: float, bounds: Bounds, clusters: int, level: float) -> tuple[float, float]:
+    """Clopper-Pearson limits over clusters of a proportion that is none or all of its range."""
+    least, most = bounds
+    assert least is not None
+    assert most is not None
+    low, high = clopper_pearson(clusters if value == most else 0, clusters, level)
+    return least + (most - least) * low, least + (most - least) * high
 
 
 def spread_out(low: float, high: float) -> bool:

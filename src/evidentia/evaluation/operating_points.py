@@ -14,13 +14,13 @@ import numpy as np
 import polars as pl
 
 from evidentia.evaluation.cluster_sums import defined
-from evidentia.evaluation.intervals import Resampling, interval_of
+from evidentia.evaluation.intervals import MethodLimits, Resampling, interval_of, value_limits
 from evidentia.measures import PROFILES, Definition, resolve
 from evidentia.measures.core import Additive, Outcome
 from evidentia.measures.gate import MISSED, RIGHT_ALERTS, TOTAL, WITH_EVIDENCE
 from evidentia.protocol.three_state import MOST_POINTS, score_grid
 from evidentia.results import Curve
-from evidentia.stats.intervals import Limits, bca_limits, percentile_limits
+from evidentia.stats.intervals import Bounds, effective_clusters, percentile_limits
 from evidentia.stats.resampling import LeaveOneOut, ResamplingPlan
 from evidentia.stats.threads import in_threads
 from evidentia.stats.threshold_counts import Cut, ThresholdCounts, ThresholdSteps
@@ -36,12 +36,16 @@ UNBOUNDED = 1e300  # stands for a ratio over zero, so that it ranks above all ot
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """A figure that is read off the sums at the thresholds in ``places``; ``posts``: how many stand behind a proportion."""
+    """A figure that is read off the sums at the thresholds in ``places``.
+
+    ``posts`` says how many stand behind a proportion, ``effective`` how many of one size would tell as much.
+    """
 
     column: str
     read: Callable[[Floats, Ints], Outcome]
+    bounds: Bounds = (None, None)
     posts: Ints | None = None
-    percentile: bool = False  # whatever the method of the other intervals
+    effective: Floats | None = None  # None: percentile limits, whatever the method of the other intervals
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,20 +97,37 @@ class Explorer:
                 found[row].append((_value(outcome, row), *self._interval(reading, outcome, limits, row, int(place))))
         return found
 
-    def _limits(self, reading: Reading, point: Outcome, places: Ints, many: Floats, without: Floats | None) -> Limits:
+    def _limits(
+        self, reading: Reading, point: Outcome, places: Ints, many: Floats, without: Floats | None
+    ) -> MethodLimits:
         values = defined(reading.read(many, places))
-        if without is None or reading.percentile:
-            return percentile_limits(values, self.resampling.level)
-        return bca_limits(values, point.values, defined(reading.read(without, places)), self.resampling.level)
+        if reading.effective is None:
+            return MethodLimits(percentile_limits(values, self.resampling.level), "percentile")
+        jackknife = None if without is None else defined(reading.read(without, places))
+        return value_limits(
+            values,
+            point.values,
+            self.resampling,
+            effective=reading.effective[places],
+            bounds=reading.bounds,
+            jackknife=jackknife,
+        )
 
     def _interval(
-        self, reading: Reading, outcome: Outcome, limits: Limits | None, row: int, place: int
+        self, reading: Reading, outcome: Outcome, limits: MethodLimits | None, row: int, place: int
     ) -> tuple[float | None, float | None]:
         if limits is None or _value(outcome, row) is None:
             return None, None
         posts = 0 if reading.posts is None else int(reading.posts[place])
-        proportion = reading.posts is not None
-        made = interval_of(outcome, limits, row, self.resampling, clusters=posts, proportion=proportion).limits
+        made = interval_of(
+            outcome,
+            limits,
+            row,
+            self.resampling,
+            clusters=posts,
+            proportion=reading.posts is not None,
+            bounds=reading.bounds,
+        ).limits
         return (None, None) if made is None else (_bounded(made[0]), _bounded(made[1]))
 
 
@@ -118,7 +139,11 @@ def operating_curves(run: Run, resampling: Resampling, plan: ResamplingPlan) -> 
     skipping = threshold_grid(queries.prob, deployed(run.frame, "tau_neg"), (0.0,))
     alerting = threshold_grid(queries.prob, deployed(run.frame, "tau_pos"))
     explorer = _explorer(queries, np.unique(np.concatenate([skipping, alerting, THRESHOLDS])), resampling, plan)
-    return _screening(explorer, queries, skipping), _alerts(explorer, queries, alerting), _decision(explorer)
+    return (
+        _screening(explorer, queries, skipping),
+        _alerts(explorer, queries, alerting),
+        _decision(explorer, queries),
+    )
 
 
 def threshold_grid(prob: Floats, deployed: Sequence[float], always: Sequence[float] = ()) -> Floats:
@@ -147,11 +172,11 @@ def _explorer(queries: Queries, taus: Floats, resampling: Resampling, plan: Resa
 
 
 def _screening(explorer: Explorer, queries: Queries, taus: Floats) -> Curve:
-    posts, with_evidence = len(np.unique(queries.post)), len(np.unique(queries.post[queries.label]))
+    everyone, with_evidence = (_Behind.all_of(rows, len(taus)) for rows in (queries.post, queries.post[queries.label]))
     readings = (
-        _gate_reading("neg_rate", "NegRate", np.full(len(taus), posts)),
-        _gate_reading("sensitivity", "ScreeningSensitivity", np.full(len(taus), with_evidence)),
-        _gate_reading("fn_per_1000", "ScreeningFNPer1000"),
+        _gate_reading("neg_rate", "NegRate", everyone),
+        _gate_reading("sensitivity", "ScreeningSensitivity", with_evidence),
+        _gate_reading("fn_per_1000", "ScreeningFNPer1000", everyone),
     )
     cut, found = explorer.cut(taus), explorer.columns(taus, _state_sums, readings)
     columns = {"tau": tuple(taus.tolist()), "skipped": _counts(cut.below), "missed": _counts(cut.positives_below)}
@@ -164,13 +189,10 @@ def _screening(explorer: Explorer, queries: Queries, taus: Floats) -> Curve:
 
 def _alerts(explorer: Explorer, queries: Queries, taus: Floats) -> Curve:
     assert queries.prob is not None
-    highest = np.full(len(queries.post_ids), -np.inf)
-    np.maximum.at(highest, queries.post, queries.prob)
-    posts = len(highest) - np.searchsorted(np.sort(highest), taus, side="left")
     readings = (
-        _gate_reading("alert_precision", "AlertPrecision", posts),
-        _gate_reading("alerts_per_1000", "AlertsPer1000"),
-        Reading("likelihood_ratio", _likelihood_ratio, percentile=True),
+        _gate_reading("alert_precision", "AlertPrecision", _Behind.from_on(queries.prob, queries.post, taus)),
+        _gate_reading("alerts_per_1000", "AlertsPer1000", _Behind.all_of(queries.post, len(taus))),
+        Reading("likelihood_ratio", _likelihood_ratio),
     )
     sums = _state_sums(explorer.cut(taus))[:, 0]
     found = explorer.columns(taus, _state_sums, readings)
@@ -182,10 +204,13 @@ def _alerts(explorer: Explorer, queries: Queries, taus: Floats) -> Curve:
     return Curve("operating_alerts", "Alerts at every threshold", columns | found["likelihood_ratio"])
 
 
-def _decision(explorer: Explorer) -> Curve:
+def _decision(explorer: Explorer, queries: Queries) -> Curve:
     """Net benefit of acting where prob reaches the threshold, beside acting on all queries and on none."""
     cut = explorer.cut(THRESHOLDS)
-    found = explorer.columns(THRESHOLDS, _benefit_sums, (Reading("net_benefit", _net_benefit),))["net_benefit"]
+    behind = _Behind.all_of(queries.post, len(THRESHOLDS))
+    bounds = _measure("NetBenefit@t=0.5")[0].measure.bounds
+    reading = Reading("net_benefit", _net_benefit, bounds, effective=behind.effective)
+    found = explorer.columns(THRESHOLDS, _benefit_sums, (reading,))["net_benefit"]
     names = {"net_benefit": "net_benefit", "net_benefit_low": "low", "net_benefit_high": "high"}
     everyone = np.zeros_like(cut.below)  # nothing lies below: all are acted on
     treat_all = _net_benefit(
@@ -205,10 +230,43 @@ def _measure(name: str) -> tuple[Definition, Additive]:
     return definition, definition.kind
 
 
-def _gate_reading(column: str, name: str, posts: Ints | None = None) -> Reading:
+@dataclass(frozen=True, eq=False)
+class _Behind:
+    """How many posts stand behind a figure at every threshold, and how many of one size would tell as much."""
+
+    posts: Ints
+    effective: Floats
+
+    @classmethod
+    def all_of(cls, post: Ints, thresholds: int) -> _Behind:
+        """The same posts at every threshold."""
+        sizes = np.bincount(post).astype(np.float64)
+        effective = float(effective_clusters(sizes[:, None])[0])
+        return cls(np.full(thresholds, np.count_nonzero(sizes)), np.full(thresholds, effective))
+
+    @classmethod
+    def from_on(cls, prob: Floats, post: Ints, taus: Floats) -> _Behind:
+        """The posts of the queries that reach each threshold."""
+        order = np.lexsort((-prob, post))
+        first = np.searchsorted(post[order], post[order], side="left")
+        nth = np.empty(len(post), np.int64)  # 1 for the highest query of its post, 2 for the next
+        nth[order] = np.arange(len(post)) - first + 1
+        down = np.argsort(-prob, kind="stable")
+        reach = np.searchsorted(-prob[down], -taus, side="right")
+        posts = np.concatenate([[0], np.cumsum(nth[down] == 1)])[reach]
+        squares = np.concatenate([[0], np.cumsum(2 * nth[down] - 1)])[
+            reach
+        ]  # n squared is the sum of the first n odd numbers
+        return cls(posts, np.divide(reach.astype(float) ** 2, squares, out=np.zeros(len(taus)), where=squares > 0))
+
+
+def _gate_reading(column: str, name: str, behind: _Behind) -> Reading:
     definition, kind = _measure(name)
-    assert kind.proportion == (posts is not None)
-    return Reading(column, lambda sums, places: kind.finish(sums, definition.args), posts)
+    assert kind.proportion
+    bounds = definition.measure.bounds
+    return Reading(
+        column, lambda sums, places: kind.finish(sums, definition.args), bounds, behind.posts, behind.effective
+    )
 
 
 def _state_sums(cut: Cut) -> Floats:

@@ -32,6 +32,9 @@ class Replicated:
     grouping: Grouping
     values: Floats
     jackknife: Floats | None = None  # groups x clusters: the values with each cluster left out, where asked for
+    gaps: Floats | None = (
+        None  # groups x replicates x gaps in place of the values, where asked for and where it has them
+    )
 
 
 def replicate(
@@ -41,8 +44,15 @@ def replicate(
     progress: Progress | None = None,
     *,
     jackknife: bool = False,
+    gaps: bool = False,
 ) -> Iterator[Replicated]:
-    """The replicate values of each wanted pair, in batches of definitions that bound memory."""
+    """The replicate values of each wanted pair, in batches of definitions that bound memory.
+
+    With ``gaps``, sums of absolute gaps give their gaps instead, which is what their limits are made of.
+    """
+    if gaps:
+        yield from _gaps(queries, [want for want in wants if has_gaps(want[0])], plan)
+        wants = [want for want in wants if not has_gaps(want[0])]
     left_out = LeaveOneOut(len(queries.post_ids)) if jackknife else None
     batches = _batches(wants, plan.resamples + (left_out.resamples if left_out else 0))
     for done, wanted in enumerate(batches):
@@ -53,6 +63,33 @@ def replicate(
         for definition, grouping in wanted:
             key = (definition, grouping.columns)
             yield Replicated(definition, grouping, values.pop(key), without.pop(key, None))
+
+
+def has_gaps(definition: Definition) -> bool:
+    """Whether a definition adds up absolute gaps."""
+    return isinstance(definition.kind, Additive) and definition.kind.gaps is not None
+
+
+def _gaps(queries: Queries, wants: Sequence[Want], plan: Plan) -> Iterator[Replicated]:
+    """The gaps of sums of absolute gaps, in every replicate."""
+    sums = ClusterSums(queries, wants)
+    kinds = {(d, g.columns): (d.args, d.kind) for d, g in wants}
+    gaps: dict[Key, list[tuple[slice, Floats]]] = {key: [] for key in kinds}
+
+    def work(rows: slice, weights: Floats) -> None:
+        for key, part in sums.summed(weights).items():
+            args, kind = kinds[key]
+            assert isinstance(kind, Additive)
+            assert kind.gaps is not None
+            gaps[key].append((rows, kind.gaps(part, args)))
+
+    for _ in in_threads(work, plan.blocks() if wants else ()):
+        pass
+    for definition, grouping in wants:
+        blocks = sorted(gaps.pop((definition, grouping.columns)), key=lambda block: block[0].start)
+        yield Replicated(
+            definition, grouping, np.empty((0, 0)), gaps=np.concatenate([part for _, part in blocks], axis=1)
+        )
 
 
 def part_of(progress: Progress | None, done: int, of: int) -> Progress | None:

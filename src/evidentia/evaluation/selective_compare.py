@@ -9,7 +9,7 @@ from decimal import Decimal
 import numpy as np
 
 from evidentia.errors import InputError, counted, shown
-from evidentia.evaluation.compare import OnMismatch, bounds, judged, p_value
+from evidentia.evaluation.compare import OnMismatch, judged, p_value
 from evidentia.evaluation.intervals import Resampling, left_out_warning, small_sample_warnings, spread_out
 from evidentia.evaluation.replicates import Progress
 from evidentia.evaluation.selective import ALL, Readings, Want, outcome_of, signals_for, task_for
@@ -74,7 +74,7 @@ def compare_items(
         system_predicted=int(sides[1].predicted.sum()),
         coverages=tuple(_validity(c, names, sides) for c in grid),
         deltas=deltas,
-        notes=(*notes, *bounds(deltas, resampling.resamples, alpha)),
+        notes=(*notes, *_bounds(deltas, resampling.resamples, alpha)),
     )
 
 
@@ -287,3 +287,17 @@ def out_of_reach(coverage: str, names: tuple[str, str], sides: Sides) -> str | N
         if count < counts_to_reach(Decimal(coverage), np.array([len(side)]))[0]:
             short.append(f"{name} reaches only {count / len(side):.4g}")
     return "; ".join(short) or None
+
+
+def _bounds(deltas: Sequence[Delta], resamples: int, alpha: float) -> list[str]:
+    """Say where the number of resamples bounds what can be significant."""
+    said = []
+    for family in dict.fromkeys(delta.family for delta in deltas):
+        per_pair = [d for d in deltas if d.family == family and d.p is not None and d.system == deltas[0].system]
+        least = 2 / (resamples + 1) * len(per_pair)
+        if least > alpha:
+            said.append(
+                f"with {resamples:,} resamples and {len(per_pair)} tests in the family '{family}' the smallest corrected p is "
+                f"{min(least, 1):.3g}, so nothing in it can be significant at {alpha:g}: take more resamples or fewer measures"
+            )
+    return said

@@ -11,6 +11,7 @@ import numpy as np
 
 from evidentia.evaluation.intervals import (
     Interval,
+    MethodLimits,
     Resampling,
     interval_of,
     left_out_warning,
@@ -148,9 +149,8 @@ class _Narrator:
         kind = want[0].kind
         assert isinstance(kind, Selective)
         clusters, unit = len(self.items.cluster_ids), unit_of(self.items)
-        return interval_of(
-            outcome, limits, 0, self.resampling, clusters=clusters, proportion=kind.proportion, unit=unit
-        )
+        made = MethodLimits(limits, self.resampling.method)
+        return interval_of(outcome, made, 0, self.resampling, clusters=clusters, proportion=kind.proportion, unit=unit)
 
     def _reserved(self, interval: Interval | None, clusters: int, unit: str) -> list[str]:
         if interval is None:

@@ -132,6 +132,7 @@ class Additive:
     parts: tuple[str, str] = ("", "")  # words for the two
     proportion: bool = False  # a share of units, so that an exact binomial interval makes sense
     details: Callable[[Floats, Args], dict[str, object]] | None = None
+    gaps: Callable[[Floats, Args], Floats] | None = None  # the parts (last axis) whose absolute values it adds up
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,6 +259,7 @@ def one_over_the_other(
     proportion: bool = False,
     details: Callable[[Floats, Args], dict[str, object]] | None = None,
     per_query: Callable[[Queries, Args], Floats] | None = None,
+    gaps: Callable[[Floats, Args], Floats] | None = None,
 ) -> Additive:
     """A ratio of two sums; a zero denominator gives 0.0, marked as the first reason."""
     return Additive(
@@ -268,6 +270,7 @@ def one_over_the_other(
         parts=parts,
         proportion=proportion,
         details=details,
+        gaps=gaps,
     )
 
 

@@ -117,12 +117,17 @@ class Family:
         return define
 
     def sums(
-        self, base: str, statistic: Statistic, **about: Unpack[About]
+        self,
+        base: str,
+        statistic: Statistic,
+        *,
+        gaps: Callable[[Floats, Args], Floats] | None = None,
+        **about: Unpack[About],
     ) -> Callable[[Callable[[Floats, Args], Outcome]], Callable[[Floats, Args], Outcome]]:
         """Define a measure as a finish of summed statistics."""
 
         def define(finish: Callable[[Floats, Args], Outcome]) -> Callable[[Floats, Args], Outcome]:
-            self.add(base, Additive(statistic, finish), **about)
+            self.add(base, Additive(statistic, finish, gaps=gaps), **about)
             return finish
 
         return define
@@ -135,12 +140,15 @@ class Family:
         parts: tuple[str, str],
         proportion: bool = False,
         details: Callable[[Floats, Args], dict[str, object]] | None = None,
+        gaps: Callable[[Floats, Args], Floats] | None = None,
         **about: Unpack[About],
     ) -> Callable[[Fraction], Fraction]:
         """Define a measure as one sum over another: the function gives numerator and denominator."""
 
         def define(fraction: Fraction) -> Fraction:
-            kind = one_over_the_other(statistic, fraction, parts=parts, proportion=proportion, details=details)
+            kind = one_over_the_other(
+                statistic, fraction, parts=parts, proportion=proportion, details=details, gaps=gaps
+            )
             self.add(base, kind, **about)
             return fraction
 

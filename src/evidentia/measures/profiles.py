@@ -36,7 +36,7 @@ class Profile:
         return (
             *("Queries", "Positives", "PositiveRate"),
             *self._detection(),
-            *("ECE", "Brier", "LogLoss", "CalibrationSlope", "CalibrationIntercept"),
+            *("ECE", "ECE(debiased)", "Brier", "LogLoss", "CalibrationSlope", "CalibrationIntercept"),
             *(f"NetBenefit@t={t}" for t in ("0.05", "0.1", "0.2", "0.5")),
             *self._ranking(depths, dual=dual or self.dual),
             *("SelectedK", "SelectedK(given=gate)", "EvidenceRecall", "EvidencePrecision"),

@@ -1,4 +1,4 @@
-"""Intervals from replicate values: percentile, bias-corrected and accelerated, and exact where a proportion collapses."""
+"""Intervals from replicate values: on a transformed scale, percentile, bias-corrected, and exact where a proportion collapses."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from evidentia.tables.queries import Floats, Ints
+
+Bounds = tuple[float | None, float | None]
 
 SAME = 1e-9  # what is closer than this is the same up to rounding, which must not decide about bias and skew
 
@@ -30,6 +32,89 @@ def percentile_limits(values: Floats, level: float) -> Limits:
     left_out = np.isnan(values).sum(axis=1)
     tail = (1 - level) / 2
     return Limits(_quantile(ranked, left_out, tail), _quantile(ranked, left_out, 1 - tail), left_out)
+
+
+def transformed_limits(values: Floats, points: Floats, effective: Floats, bounds: Bounds, level: float) -> Limits:
+    """Student's t interval on a scale without bounds, carried back; the standard error is that of the replicates.
+
+    A measure in [a, b] is moved to the log-odds of (x - a) / (b - a), one with a single bound to the logarithm of its
+    distance from it. ``effective`` is the number of clusters that would tell as much if all were of one size; it sets the
+    degrees of freedom. NaN where a value lies on a bound, or where fewer than two clusters count.
+
+    >>> limits = transformed_limits(np.array([[0.8, 0.9, 1.0]]), np.array([0.9]), np.array([100.0]), (0.0, 1.0), 0.95)
+    >>> limits.low.round(3), limits.high.round(3)
+    (array([0.495]), array([0.988]))
+    """
+    reach = standard_errors(values, effective) * t_quantile(effective, level)
+    return Limits(*_carried(points, reach, bounds), np.isnan(values).sum(axis=1))
+
+
+def standard_errors(values: Floats, effective: Floats) -> Floats:
+    """The spread of the defined replicates of every row; NaN with fewer than two of them, or of one cluster.
+
+    The bootstrap's variance is too small by the factor (n - 1) / n, which is made good here.
+    """
+    enough = (np.sum(~np.isnan(values), axis=1) > 1) & (effective > 1)
+    errors = np.full(len(values), np.nan)
+    for row in np.flatnonzero(enough):  # row by row, which needs no second matrix of this size
+        defined = values[row][~np.isnan(values[row])]
+        errors[row] = defined.std(ddof=1) * np.sqrt(effective[row] / (effective[row] - 1))
+    return errors
+
+
+def scale_of(bounds: Bounds) -> str:
+    """The name of the method that a measure with these bounds gets.
+
+    >>> scale_of((0.0, 1.0)), scale_of((0.0, None)), scale_of((None, None))
+    ('logit-t', 'log-t', 't')
+    """
+    return {0: "t", 1: "log-t", 2: "logit-t"}[sum(bound is not None for bound in bounds)]
+
+
+def t_quantile(effective: Floats, level: float) -> Floats:
+    """How many standard errors an interval reaches to either side; NaN for one cluster."""
+    from scipy.special import stdtrit
+
+    quantile: Floats = stdtrit(np.where(effective > 1, effective - 1, np.nan), (1 + level) / 2)
+    return quantile
+
+
+def _carried(points: Floats, reach: Floats, bounds: Bounds) -> tuple[Floats, Floats]:
+    """Limits at a distance that is measured on the transformed scale (its slope turns ``reach`` into it)."""
+    low, high = bounds
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        if low is not None and high is not None:
+            odds, away = (
+                (points - low) / (high - points),
+                np.exp(reach * (high - low) / ((points - low) * (high - points))),
+            )
+            limits = low + (high - low) * _share(odds / away), low + (high - low) * _share(odds * away)
+        elif low is not None:
+            away = np.exp(reach / (points - low))
+            limits = low + (points - low) / away, low + (points - low) * away
+        elif high is not None:
+            away = np.exp(reach / (high - points))
+            limits = high - (high - points) * away, high - (high - points) / away
+        else:
+            limits = points - reach, points + reach
+    inside = (points > (-np.inf if low is None else low)) & (points < (np.inf if high is None else high))
+    return np.where(inside, limits[0], np.nan), np.where(inside, limits[1], np.nan)
+
+
+def _share(odds: Floats) -> Floats:
+    share: Floats = 1 / (1 + 1 / odds)
+    return share
+
+
+def effective_clusters(sizes: Floats) -> Floats:
+    """How many clusters of one size would tell as much as these (Kish 1965); sizes is clusters x groups.
+
+    >>> effective_clusters(np.array([[1.0, 4.0], [1.0, 1.0], [0.0, 1.0]]))
+    array([2., 2.])
+    """
+    squares = np.sum(sizes**2, axis=0)
+    effective: Floats = np.divide(np.sum(sizes, axis=0) ** 2, squares, out=np.zeros(sizes.shape[1]), where=squares > 0)
+    return effective
 
 
 def bca_limits(values: Floats, points: Floats, jackknife: Floats, level: float) -> Limits:
@@ -61,6 +146,24 @@ def _acceleration(jackknife: Floats) -> Floats:
     spread = np.sum(gaps**2, axis=1) ** 1.5
     skew: Floats = np.divide(np.sum(gaps**3, axis=1), 6 * spread, out=np.zeros(len(spread)), where=skewed)
     return skew
+
+
+def share_limits(counts: Floats, sizes: Floats, level: float) -> Limits:
+    """Limits of the share that ``counts`` are of ``sizes`` (both clusters x groups), by the spread between clusters.
+
+    Where all or none count the limits are exact over clusters; NaN where one cluster is all there is.
+    """
+    total, effective = sizes.sum(axis=0), effective_clusters(sizes)
+    shares = np.divide(counts.sum(axis=0), total, out=np.full(len(total), np.nan), where=total > 0)
+    spread = np.sqrt(np.sum((counts - np.nan_to_num(shares) * sizes) ** 2, axis=0))
+    more = effective > 1
+    errors = np.full(len(total), np.nan)
+    errors[more] = spread[more] / total[more] * np.sqrt(effective[more] / (effective[more] - 1))
+    low, high = _carried(shares, errors * t_quantile(effective, level), (0.0, 1.0))
+    for group in np.flatnonzero((shares == 0) | (shares == 1)):
+        clusters = int(np.count_nonzero(sizes[:, group]))
+        low[group], high[group] = clopper_pearson(clusters if shares[group] else 0, clusters, level)
+    return Limits(low, high, np.zeros(len(total), np.int64))
 
 
 def clopper_pearson(successes: int, trials: int, level: float) -> tuple[float, float]:

@@ -24,6 +24,20 @@ def bootstrap_p(differences: Floats) -> Floats:
     return np.where(used > 0, p, np.nan)
 
 
+def t_test(deltas: Floats, errors: Floats, effective: Floats) -> Floats:
+    """Two-sided p of every difference by Student's t; ``errors`` are standard errors, NaN gives NaN.
+
+    >>> t_test(np.array([0.0, 2.0]), np.array([1.0, 1.0]), np.array([31.0, 31.0])).round(4)
+    array([1.    , 0.0546])
+    """
+    from scipy.special import stdtr
+
+    free = np.where(effective > 1, effective - 1, np.nan)
+    ratio = np.divide(np.abs(deltas), errors, out=np.full(len(deltas), np.nan), where=errors > 0)
+    p: Floats = 2 * stdtr(free, -ratio)
+    return p
+
+
 def holm(p: Floats) -> Floats:
     """Holm's step-down correction over one family of tests.
 

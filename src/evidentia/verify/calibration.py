@@ -16,19 +16,24 @@ ONE_CLASS = "one class only"
 ONE_CLASS_OR_PROB = "one class only, or no spread of probabilities"
 SEPARATED = "the labels are separated perfectly: no finite solution"
 CLIPPING = "fewer than two different probabilities strictly between 0 and 1: the clipping would decide"
+ONE_POST = "one post: its noise cannot be told from its gaps"
 STUCK = "no shift of the probabilities strictly between 0 and 1 makes the mean right"
 SMALLEST = 2.0**-52
 Pairs = list[tuple[float, bool]]
 
 
+def pairs_of(study: Study, rows: Sequence[int]) -> Pairs:
+    """The probability of every query, and whether it has evidence."""
+    return [(float(q.prob), q.label) for q in (study.queries[row] for row in rows) if q.prob is not None]
+
+
 def said_and_true(study: Study, scope: Scope) -> Pairs:
     """The probability of every query of a group, and whether it has evidence."""
-    queries = (study.queries[row] for row in scope.rows)
-    return scope.once("probabilities", lambda: [(float(q.prob), q.label) for q in queries if q.prob is not None])
+    return scope.once("probabilities", lambda: pairs_of(study, scope.rows))
 
 
-def bins_of(pairs: Pairs, count: int) -> list[dict[str, Any]]:
-    """The reliability table: bin i holds i/count <= prob < (i+1)/count, the last one also prob = 1."""
+def binned(pairs: Pairs, count: int) -> list[Pairs]:
+    """The pairs of every bin: bin i holds i/count <= prob < (i+1)/count, the last one also prob = 1."""
     held: list[Pairs] = [[] for _ in range(count)]
     for prob, label in pairs:
         at = min(int(prob * count), count - 1)
@@ -37,6 +42,11 @@ def bins_of(pairs: Pairs, count: int) -> list[dict[str, Any]]:
         while at / count > prob:
             at -= 1
         held[at].append((prob, label))
+    return held
+
+
+def bins_of(pairs: Pairs, count: int) -> list[dict[str, Any]]:
+    """The reliability table."""
     return [
         {
             "low": i / count,
@@ -45,18 +55,67 @@ def bins_of(pairs: Pairs, count: int) -> list[dict[str, Any]]:
             "mean_prob": math.fsum(prob for prob, _ in inside) / len(inside) if inside else None,
             "positive_share": sum(label for _, label in inside) / len(inside) if inside else None,
         }
-        for i, inside in enumerate(held)
+        for i, inside in enumerate(binned(pairs, count))
     ]
 
 
 def ece(study: Study, definition: Definition, scope: Scope) -> Outcome:
     """The gap between mean probability and share of positives in every bin, weighted by the bin's size."""
+    if definition.get("estimate") == "debiased":
+        return _debiased(study, definition, scope)
     pairs = said_and_true(study, scope)
     bins = bins_of(pairs, int(str(definition.get("bins"))))
     if not pairs:
         return Outcome(0.0, EMPTY, {"bins": bins})
     gaps = [b["n"] / len(pairs) * abs(b["mean_prob"] - b["positive_share"]) for b in bins if b["n"]]
     return Outcome(math.fsum(gaps), None, {"bins": bins})
+
+
+def _debiased(study: Study, definition: Definition, scope: Scope) -> Outcome:
+    """The error that, with the noise between posts added to its gaps, would be expected to come out as large as it did."""
+    pairs, count = said_and_true(study, scope), int(str(definition.get("bins")))
+    if not pairs:
+        return Outcome(0.0, EMPTY)
+    posts = [pairs_of(study, rows) for rows in study.by_post(scope)]
+    if len(posts) < 2:
+        return Outcome(0.0, ONE_POST)
+    each = [[math.fsum(prob - label for prob, label in inside) for inside in binned(post, count)] for post in posts]
+    gaps = [math.fsum(column) / len(pairs) for column in zip(*each, strict=True)]
+    errors = [
+        math.sqrt(
+            math.fsum((mine[b] - gaps[b] * len(post)) ** 2 for mine, post in zip(each, posts, strict=True))
+            * len(posts)
+            / (len(posts) - 1)
+        )
+        / len(pairs)
+        for b in range(count)
+    ]
+    return Outcome(_scaled_down(gaps, errors))
+
+
+def _scaled_down(gaps: Sequence[float], errors: Sequence[float]) -> float:
+    """The sum of the gaps times the factor at which the expected noisy sum is the sum that was seen."""
+    seen, low, high = math.fsum(map(abs, gaps)), 0.0, 1.0
+    if not any(errors):
+        return seen
+    if _expected(0.0, gaps, errors) >= seen:
+        return 0.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _expected(middle, gaps, errors) < seen else (low, middle)
+    return high * seen
+
+
+def _expected(scale: float, gaps: Sequence[float], errors: Sequence[float]) -> float:
+    """The expected sum of |scale gap + noise|, noise being normal."""
+    terms = []
+    for gap, error in zip(gaps, errors, strict=True):
+        away = abs(scale * gap)
+        if error:
+            terms.append(error * math.sqrt(2 / math.pi) * math.exp(-((away / error) ** 2) / 2))
+            away *= math.erf(away / (error * math.sqrt(2)))
+        terms.append(away)
+    return math.fsum(terms)
 
 
 def net_benefit(study: Study, definition: Definition, scope: Scope) -> Outcome:

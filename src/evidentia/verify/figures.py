@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Sequence
 
+from evidentia.verify.calibration import binned
 from evidentia.verify.detection import points_of
 from evidentia.verify.gamma import gamma_sheets
+from evidentia.verify.limits import Pair, all_or_none, deviate, from_odds
 from evidentia.verify.operating_points import OPERATING_BANDS, operating_sheets
 from evidentia.verify.points import Points
 from evidentia.verify.sheet import Cell, Sheet
@@ -24,7 +27,7 @@ def all_figures(points: Points, level: float) -> list[Sheet]:
         made += [_swept(points, "roc"), _swept(points, "pr")]
     entry = points.expected.entries.get("ECE")
     if entry is not None and points.found(entry).flaw is None:
-        made.append(_reliability(points.found(entry).details["bins"], level))
+        made.append(_reliability(points, level))
     operating = operating_sheets(study.queries, bands=points.resamples > 0)
     return [*made, *operating, *gamma_sheets(study.queries)]
 
@@ -69,33 +72,37 @@ def _precisions(at: list[Point], grid: range) -> list[float | None]:
     return [p.tp / (p.tp + p.fp) for p in first]
 
 
-def _reliability(bins: list[dict[str, float | None]], level: float) -> Sheet:
-    """The reliability table with exact binomial limits of every share."""
+def _reliability(points: Points, level: float) -> Sheet:
+    """The reliability table with limits of every share by the spread between posts."""
+    study = points.study
+    bins = points.found(points.expected.entries["ECE"]).details["bins"]
+    posts = [
+        [(float(study.queries[row].prob or 0.0), study.queries[row].label) for row in rows]
+        for rows in study.by_post(study.whole)
+    ]
+    each = [[(len(inside), sum(label for _, label in inside)) for inside in binned(post, len(bins))] for post in posts]
     rows: list[tuple[Cell, ...]] = []
-    for one in bins:
-        n = int(one["n"] or 0)
-        positives = round((one["positive_share"] or 0.0) * n)
-        rows.append((*(one[key] for key in BINS), *(exact_limits(positives, n, level) if n else (None, None))))
+    for b, one in enumerate(bins):
+        held = [counts[b] for counts in each if counts[b][0]]
+        rows.append((*(one[key] for key in BINS), *(share_limits(held, level) or (None, None))))
     return Sheet("figures/reliability", (*BINS, "share_low", "share_high"), tuple(rows))
 
 
-def exact_limits(successes: int, trials: int, level: float) -> tuple[float, float]:
-    """The Clopper-Pearson interval: the rates at which as many successes, or as few, have the probability of one tail.
+def share_limits(posts: Sequence[tuple[int, int]], level: float) -> Pair | None:
+    """Limits of the share of positives among the queries of posts (queries, positives); exact over posts if all or none are.
 
-    >>> [round(limit, 4) for limit in exact_limits(2, 10, 0.95)]
-    [0.0252, 0.5561]
+    >>> [round(limit, 4) for limit in share_limits([(2, 1), (2, 0), (2, 2), (2, 1)], 0.95) or ()]
+    [0.0694, 0.9306]
     """
-    from scipy.special import bdtr, bdtrc
-
-    tail = (1 - level) / 2
-    low = 0.0 if successes == 0 else _where(lambda p: bdtrc(successes - 1, trials, p) > tail)
-    high = 1.0 if successes == trials else _where(lambda p: bdtr(successes, trials, p) < tail)
-    return low, high
-
-
-def _where(holds: Callable[[float], bool]) -> float:
-    """The rate from which on a condition holds, by halving."""
-    low, high = 0.0, 1.0
-    while low < (middle := (low + high) / 2) < high:
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
+    size, positives = sum(n for n, _ in posts), sum(y for _, y in posts)
+    if not posts:
+        return None
+    if positives in {0, size}:
+        return all_or_none(len(posts), level, every=positives > 0)
+    if len(posts) < 2:
+        return None
+    share, effective = positives / size, size**2 / sum(n * n for n, _ in posts)
+    squares = math.fsum((y - share * n) ** 2 for n, y in posts)
+    error = math.sqrt(squares * effective / (effective - 1)) / size
+    middle, step = math.log(share / (1 - share)), deviate(effective - 1, level) * error / (share * (1 - share))
+    return from_odds(middle - step), from_odds(middle + step)

@@ -7,6 +7,7 @@ import re
 from evidentia.verify.catalogue import define
 from evidentia.verify.evidence import Query
 from evidentia.verify.expected import Entry
+from evidentia.verify.limits import Pair, bounds_of
 from evidentia.verify.names import parse
 from evidentia.verify.ranking import has_values
 from evidentia.verify.recompute import own_values
@@ -14,15 +15,6 @@ from evidentia.verify.tally import TOLERANCE
 from evidentia.verify.verdicts import Subject, Verdict, absent, looked_at
 
 _CELL = re.compile(r"TP(?P<rest>\((?:t=[^()]*|tuned)\).*)", re.DOTALL)
-Bounds = tuple[float, float]
-FREE = (float("-inf"), float("inf"))
-BOUNDS: dict[str, Bounds] = {
-    **dict.fromkeys(("CalibrationSlope", "CalibrationIntercept"), FREE),
-    **dict.fromkeys(("Queries", "Positives", "TP", "FP", "FN", "TN", "LogLoss", "SelectedK"), (0.0, FREE[1])),
-    **dict.fromkeys(("ScreeningFNPer1000", "AlertsPer1000"), (0.0, 1000.0)),
-    "MCC": (-1.0, 1.0),
-    "NetBenefit": (FREE[0], 1.0),
-}  # every other measure is a share of 1
 
 
 def confusion_sums(subject: Subject) -> Verdict:
@@ -64,12 +56,12 @@ def ranges(subject: Subject) -> Verdict:
         (str(other["name"]), define(other["definition"]).base, other["value"])
         for other in subject.folder.summary["other_definitions"]
     ]
-    wrong = [name for name, base, value in values if not _inside(value, BOUNDS.get(base, (0.0, 1.0)))]
+    wrong = [name for name, base, value in values if not _inside(value, bounds_of(base))]
     aside = f", first {wrong[0]}" if wrong else ""
     return looked_at(len(values), "value", wrong=len(wrong), what="are out of range", aside=aside)
 
 
-def _inside(value: float, bounds: Bounds) -> bool:
+def _inside(value: float, bounds: Pair) -> bool:
     return bounds[0] <= value <= bounds[1]
 
 

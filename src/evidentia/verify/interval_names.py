@@ -32,6 +32,11 @@ class Defined:
         return self.get("threshold") == "tuned"
 
     @property
+    def debiased(self) -> bool:
+        """Whether the bias is taken off it; a word by itself is read as the choice ``threshold``."""
+        return self.get("threshold") == "debiased"
+
+    @property
     def depth(self) -> int | None:
         """The rank at which it is cut; None is the whole ranking."""
         return None if self.cut is None or self.cut == "ALL" else int(self.cut)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,10 +12,11 @@ import numpy as np
 from evidentia.verify.draws import Draws, Floats, LeftOut, Progress, draws_of
 from evidentia.verify.evidence import Query, read_tune
 from evidentia.verify.folder import ResultFolder
+from evidentia.verify.gaps import gap_limits
 from evidentia.verify.interval_arrays import Arrays, arrays_of
 from evidentia.verify.interval_names import Defined, Group, read_definition, read_group
 from evidentia.verify.interval_tuning import tuned_decisions
-from evidentia.verify.limits import all_or_none, bca_limits, percentile_limits, spread_out
+from evidentia.verify.limits import Pair, all_or_none, bca_limits, bounds_of, percentile_limits, spread_out, t_limits
 from evidentia.verify.replicate_loop import Loop
 from evidentia.verify.replicate_plan import Planned, Planner, batches
 from evidentia.verify.replicate_table import on_all, replicated
@@ -123,17 +125,22 @@ class _Checker:
     def _batch(self, jobs: Sequence[Job], report: Callable[[int], None]) -> None:
         planner = Planner(self.run)
         planned = [(job, made) for job in jobs if (made := self._planned(planner, job)) is not None]
-        recipes = [made.recipe for _, made in planned]
+        recipes = [made.recipe for _, made in planned] + [gap for _, made in planned for gap in made.gaps]
         points = on_all(recipes, planner.table, self.draws.posts)
         values = replicated(recipes, planner.table, self.draws, report)
+        gaps_at = len(planned)
         without = None
         if self.settings.method == "bca":
             without = replicated(recipes, planner.table, LeftOut(self.draws.posts), report)
         for at, (job, made) in enumerate(planned):
             jackknife = None if without is None else without[at]
-            interval = self._interval(made, float(points[at]), values[at], jackknife)
+            drawn = Drawn(float(points[at]), values[at], jackknife)
+            if made.gaps:
+                held, gaps_at = slice(gaps_at, gaps_at + len(made.gaps)), gaps_at + len(made.gaps)
+                drawn = Drawn(drawn.point, values[at], jackknife, points[held], values[held])
+            interval = self._interval(made, drawn, job.what.base)
             compare(self.tally, job.name, job.entry, interval)
-            if not job.group:
+            if not job.group and not job.what.debiased:
                 self._compare_loop(job, values[at])
 
     def _planned(self, planner: Planner, job: Job) -> Planned | None:
@@ -143,10 +150,15 @@ class _Checker:
             self.tally.exact(f"{job.name}: definition", job.entry["definition"], None)
             return None
 
-    def _interval(self, made: Planned, point: float, values: Floats, without: Floats | None) -> Interval:
-        left_out = int(np.isnan(values).sum())
+    def _interval(self, made: Planned, drawn: Drawn, base: str) -> Interval:
+        left_out = int((np.isnan(drawn.values) if drawn.gaps is None else np.isnan(drawn.gaps).any(axis=0)).sum())
         limits, method, reason = limits_of(
-            self.settings, point, values, without, clusters=made.clusters, proportion=made.proportion
+            self.settings,
+            drawn,
+            clusters=made.clusters,
+            effective=made.effective,
+            proportion=made.proportion,
+            base=base,
         )
         notes = list(small_samples(made.clusters, made.positives))
         if left_out > self.settings.resamples / 20:
@@ -163,23 +175,48 @@ class _Checker:
             self.tally.number(f"{job.name}: replicate {replicate}, by a plain loop", found, plain)
 
 
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """A number on the run and in every replicate, without each post where that is needed, and its gaps where it has some."""
+
+    point: float
+    values: Floats
+    without: Floats | None = None
+    gap_points: Floats | None = None
+    gaps: Floats | None = None  # gaps x replicates
+
+
 def limits_of(
-    settings: Settings, point: float, values: Floats, without: Floats | None, *, clusters: int, proportion: bool
-) -> tuple[tuple[float, float] | None, str | None, str | None]:
+    settings: Settings, drawn: Drawn, *, clusters: int, effective: float, proportion: bool, base: str
+) -> tuple[Pair | None, str | None, str | None]:
     """Limits, how they were made, and the reason where they are not the usual ones."""
-    level = settings.level
+    point, bounds = drawn.point, bounds_of(base)
     if np.isnan(point):
         return None, None, "the value is a convention, not a measurement"
-    found = percentile_limits(values, level) if without is None else bca_limits(values, point, without, level)
-    if found is None:
+    if np.isnan(drawn.values).all() if drawn.gaps is None else np.isnan(drawn.gaps).any(axis=0).all():
         return None, None, "undefined in every resample"
-    if spread_out(*found):
-        return found, settings.method, None
-    if proportion and point in {0.0, 1.0}:
-        exact = all_or_none(clusters, level, every=point == 1.0)
+    found, method = _usual_limits(settings, drawn, effective, bounds)
+    if found is not None and spread_out(*found):
+        return found, method, None
+    if proportion and point in bounds:
+        low, high = all_or_none(clusters, settings.level, every=point == bounds[1])
         posts = f"{clusters:,} post{'' if clusters == 1 else 's'}"
-        return exact, "clopper-pearson", f"{SAME}, so the limits are exact binomial over {posts}"
+        reason = f"{SAME}, so the limits are exact binomial over {posts}"
+        return (low * bounds[1], high * bounds[1]), "clopper-pearson", reason
     return None, None, SAME
+
+
+def _usual_limits(settings: Settings, drawn: Drawn, effective: float, bounds: Pair) -> tuple[Pair | None, str]:
+    """Limits by the method of the result, and what that is called."""
+    values, level = drawn.values, settings.level
+    if drawn.gaps is not None and drawn.gap_points is not None:
+        return gap_limits(drawn.gap_points, drawn.gaps, effective, level), "test inversion"
+    if drawn.without is not None:
+        return bca_limits(values, drawn.point, drawn.without, level), "bca"
+    found = t_limits(values, drawn.point, effective, bounds, level) if settings.method == "auto" else None
+    if found is None:
+        return percentile_limits(values, level), "percentile"
+    return found, ("t", "log-t", "logit-t")[sum(map(math.isfinite, bounds))]
 
 
 def small_samples(clusters: int, positives: int) -> Sequence[str]:

@@ -1,4 +1,4 @@
-"""Limits from replicate values: percentile, bias-corrected and accelerated, and exact where a proportion collapses."""
+"""Limits from replicate values: on a transformed scale, percentile, bias-corrected, and exact where a proportion collapses."""
 
 from __future__ import annotations
 
@@ -13,6 +13,19 @@ NORMAL = NormalDist()
 SAME = 1e-9  # replicates and estimates that are closer than this differ by rounding only
 ROUNDED = 2.0**-40  # limits that are; the square of a probability of 1e-6 is no such number
 Pair = tuple[float, float]
+FREE = (float("-inf"), float("inf"))
+BOUNDS: dict[str, Pair] = {
+    **dict.fromkeys(("CalibrationSlope", "CalibrationIntercept"), FREE),
+    **dict.fromkeys(("Queries", "Positives", "TP", "FP", "FN", "TN", "LogLoss", "SelectedK"), (0.0, FREE[1])),
+    **dict.fromkeys(("ScreeningFNPer1000", "AlertsPer1000"), (0.0, 1000.0)),
+    "MCC": (-1.0, 1.0),
+    "NetBenefit": (FREE[0], 1.0),
+}  # every other measure is a share of 1
+
+
+def bounds_of(base: str) -> Pair:
+    """The least and the largest value that a measure can have."""
+    return BOUNDS.get(base, (0.0, 1.0))
 
 
 def quantile(ranked: Floats, share: float) -> float:
@@ -34,6 +47,54 @@ def percentile_limits(values: Floats, level: float) -> Pair | None:
         return None
     tail = (1 - level) / 2
     return quantile(ranked, tail), quantile(ranked, 1 - tail)
+
+
+def effective_posts(sizes: Floats) -> float:
+    """How many posts of one size would tell as much: 1 over the sum of the squared shares of the posts."""
+    total = float(sizes.sum())
+    return 1 / float(np.sum((sizes / total) ** 2)) if total else 0.0
+
+
+def t_limits(values: Floats, point: float, posts: float, bounds: Pair, level: float) -> Pair | None:
+    """Student's t interval where the measure has no bounds: on the log-odds, on a logarithm, or as it is."""
+    kept = values[~np.isnan(values)]
+    if len(kept) < 2 or posts <= 1 or not bounds[0] < point < bounds[1]:
+        return None
+    reach = deviate(posts - 1, level) * spread_of(kept, posts)
+    low, high = bounds
+    if math.isinf(low) and math.isinf(high):
+        return point - reach, point + reach
+    if math.isinf(high):
+        step = reach / (point - low)
+        return low + math.exp(math.log(point - low) - step), low + _grown(math.log(point - low) + step)
+    if math.isinf(low):
+        step = reach / (high - point)
+        return high - _grown(math.log(high - point) + step), high - math.exp(math.log(high - point) - step)
+    share = (point - low) / (high - low)
+    middle, step = math.log(share) - math.log1p(-share), reach / ((high - low) * share * (1 - share))
+    return low + (high - low) * from_odds(middle - step), low + (high - low) * from_odds(middle + step)
+
+
+def spread_of(kept: Floats, posts: float) -> float:
+    """The standard error that replicates show, less the shortfall of a bootstrap of few posts."""
+    return math.sqrt(float(np.sum((kept - kept.mean()) ** 2)) / (len(kept) - 1) * posts / (posts - 1))
+
+
+def deviate(free: float, level: float) -> float:
+    """How far Student's t reaches with the given probability, through the distribution of 1 / (1 + t^2 / free)."""
+    from scipy.special import betaincinv
+
+    x = float(betaincinv(free / 2, 0.5, 1 - level))
+    return math.sqrt(free * (1 - x) / x)
+
+
+def _grown(log: float) -> float:
+    return math.exp(log) if log < 700 else math.inf
+
+
+def from_odds(log_odds: float) -> float:
+    """A share from its log-odds."""
+    return 1 / (1 + math.exp(-log_odds)) if log_odds > -700 else 0.0
 
 
 def bca_limits(values: Floats, point: float, without: Floats, level: float) -> Pair | None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evidentia.verify.draws import Draws, Floats, LeftOut, Progress, draws_of
+from evidentia.verify.draws import Bools, Draws, Floats, LeftOut, Progress, draws_of
 from evidentia.verify.evidence import Query
 from evidentia.verify.folder import ResultFolder, Row
 from evidentia.verify.interval_arrays import Arrays, arrays_of
-from evidentia.verify.intervals import CELLS, Settings, limits_of
+from evidentia.verify.intervals import CELLS, Drawn, Settings, limits_of
+from evidentia.verify.limits import effective_posts
 from evidentia.verify.operating_points import (
     ALERTS,
     DECISION,
@@ -33,7 +34,8 @@ BEYOND = 1e150  # a limit between a ratio and an infinite one lies somewhere pas
 class Figure:
     """A number at one threshold: the row and columns of its limits, and how it is made of sums.
 
-    The sums are queries, positives, queries below, positives below. ``posts``: how many a proportion rests on.
+    The sums are queries, positives, queries below, positives below. ``base`` is the measure that it is. ``posts``: how many
+    it rests on, and how many of one size would tell as much.
     """
 
     path: str
@@ -41,7 +43,8 @@ class Figure:
     column: str
     tau: float
     finish: Finish
-    posts: int | None = None
+    base: str
+    posts: tuple[int, float] = (0, 0.0)
 
     @property
     def ratio(self) -> bool:
@@ -84,18 +87,38 @@ def _compare(figure: Figure, rows: Sequence[Row], limits: Sequence[float | None]
 
 
 def _figures(run: Arrays, explore: Explored) -> Iterator[Figure]:
-    everyone, with_evidence = run.clusters(np.ones(len(run), bool)), run.clusters(run.label)
+    everyone, with_evidence = _posts(run, np.ones(len(run), bool)), _posts(run, run.label)
     for row, tau in enumerate(explore.skipping):
-        yield Figure(SCREENING, row, "neg_rate", tau, lambda s: over(s[2], s[0]), everyone)
-        yield Figure(SCREENING, row, "sensitivity", tau, lambda s: over(s[1] - s[3], s[1]), with_evidence)
-        yield Figure(SCREENING, row, "fn_per_1000", tau, lambda s: over(1000 * s[3], s[0]))
+        yield Figure(SCREENING, row, "neg_rate", tau, lambda s: over(s[2], s[0]), "NegRate", everyone)
+        yield Figure(SCREENING, row, "sensitivity", tau, _sensitivity, "ScreeningSensitivity", with_evidence)
+        yield Figure(SCREENING, row, "fn_per_1000", tau, _missed, "ScreeningFNPer1000", everyone)
     for row, tau in enumerate(explore.alerting):
-        posts = run.clusters(run.prob >= tau)
-        yield Figure(ALERTS, row, "alert_precision", tau, lambda s: over(s[1] - s[3], s[0] - s[2]), posts)
-        yield Figure(ALERTS, row, "alerts_per_1000", tau, lambda s: over(1000 * (s[0] - s[2]), s[0]))
-        yield Figure(ALERTS, row, "likelihood_ratio", tau, _ratio)
+        posts = _posts(run, run.prob >= tau)
+        yield Figure(ALERTS, row, "alert_precision", tau, _precision, "AlertPrecision", posts)
+        yield Figure(ALERTS, row, "alerts_per_1000", tau, _alerts, "AlertsPer1000", everyone)
+        yield Figure(ALERTS, row, "likelihood_ratio", tau, _ratio, "")
     for row, threshold in enumerate(PERCENT):
-        yield Figure(DECISION, row, "net_benefit", threshold, _benefit(threshold))
+        yield Figure(DECISION, row, "net_benefit", threshold, _benefit(threshold), "NetBenefit", everyone)
+
+
+def _posts(run: Arrays, rows: Bools) -> tuple[int, float]:
+    return run.clusters(rows), effective_posts(run.per_post(rows, rows))
+
+
+def _sensitivity(sums: Floats) -> Floats:
+    return over(sums[1] - sums[3], sums[1])
+
+
+def _missed(sums: Floats) -> Floats:
+    return over(1000 * sums[3], sums[0])
+
+
+def _precision(sums: Floats) -> Floats:
+    return over(sums[1] - sums[3], sums[0] - sums[2])
+
+
+def _alerts(sums: Floats) -> Floats:
+    return over(1000 * (sums[0] - sums[2]), sums[0])
 
 
 def _ratio(sums: Floats) -> Floats:
@@ -134,8 +157,13 @@ def _limits(
             yield None, None
             continue
         without = None if left_out is None or figure.ratio else left_out[at]
-        proportion = figure.posts is not None
-        found, _, _ = limits_of(settings, point, values[at], without, clusters=figure.posts or 0, proportion=proportion)
+        clusters, effective = figure.posts
+        proportion = figure.base not in {"", "NetBenefit"}
+        how = replace(settings, method="percentile") if figure.ratio else settings
+        drawn = Drawn(point, values[at], without)
+        found, _, _ = limits_of(
+            how, drawn, clusters=clusters, effective=effective, proportion=proportion, base=figure.base
+        )
         yield (None, None) if found is None else (_finite(found[0]), _finite(found[1]))
 
 

@@ -30,7 +30,7 @@ class Profile:
         ks = self.depths if depths is None else tuple(depths)
         names = [
             *("Queries", "Positives", "PositiveRate", *self._detection()),
-            *("ECE", "Brier", "LogLoss", "CalibrationSlope", "CalibrationIntercept"),
+            *("ECE", "ECE(debiased)", "Brier", "LogLoss", "CalibrationSlope", "CalibrationIntercept"),
             *(f"NetBenefit@t={t}" for t in ("0.05", "0.1", "0.2", "0.5")),
             *(name for pop in self._populations(dual) for name in self._ranking(ks, pop)),
             *("SelectedK", "SelectedK(given=gate)", "EvidenceRecall", "EvidencePrecision"),

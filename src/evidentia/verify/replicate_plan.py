@@ -12,8 +12,9 @@ from evidentia.verify import replicate_posts as posts
 from evidentia.verify.draws import Bools
 from evidentia.verify.interval_arrays import Arrays
 from evidentia.verify.interval_names import Defined, Group
+from evidentia.verify.limits import effective_posts
 from evidentia.verify.replicate_ranking import RANKED, ranking
-from evidentia.verify.replicate_sums import PER_QUERY, Additive, everyone, first_over_second
+from evidentia.verify.replicate_sums import PER_QUERY, Additive, bin_gaps, everyone, first_over_second
 from evidentia.verify.replicate_sweeps import Sweep, reading, sweep_of
 from evidentia.verify.replicate_table import MeanOf, Nothing, Recipe, Stepped, Summed, Table
 
@@ -22,12 +23,17 @@ FITS = {"CalibrationSlope": fits.slope, "CalibrationIntercept": fits.intercept}
 
 @dataclass(frozen=True, eq=False)
 class Planned:
-    """How a number is replicated, from how many posts it comes, and whether it is a proportion."""
+    """How a number is replicated, from how many posts it comes, and whether it is a proportion.
+
+    ``effective``: how many posts of one size would tell as much. ``gaps``: the parts of a sum of absolute gaps.
+    """
 
     recipe: Recipe
     clusters: int
     positives: int
     proportion: bool
+    effective: float
+    gaps: tuple[Recipe, ...] = ()
 
 
 @dataclass(eq=False)
@@ -46,7 +52,28 @@ class Planner:
         population, proportion = self._population(what)
         clusters = self.run.clusters(rows & population)
         positives = int(np.count_nonzero(rows & self.run.label))
-        return Planned(self._recipe(what, rows), clusters, positives, proportion)
+        effective = float(clusters) if posts.by_post(what) else self._effective(what, rows & population)
+        # without its bias an error of one post is only a convention; else it has the interval of the plain one
+        alone = what.debiased and clusters < 2
+        recipe = Nothing() if alone else self._recipe(what, rows)
+        return Planned(recipe, clusters, positives, proportion, effective, self._gaps(what, rows))
+
+    def _effective(self, what: Defined, rows: Bools) -> float:
+        """Of a sweep, what its rarer class has; units are candidates where it runs over them."""
+        if not _is_sweep(what) or what.over_criteria:
+            return effective_posts(self.run.per_post(rows, rows))
+        units = self.run.units[what.get("level", "query")]
+        held = rows[units.owner]
+        classes = (units.owner[held & units.label], units.owner[held & ~units.label])
+        return min(effective_posts(np.bincount(self.run.post[owner]).astype(np.float64)) for owner in classes)
+
+    def _gaps(self, what: Defined, rows: Bools) -> tuple[Recipe, ...]:
+        """Every bin of a calibration error on its own, as a share of all queries."""
+        if what.base != "ECE":
+            return ()
+        columns = [self.run.per_post(column, rows) for column in bin_gaps(self.run, what)]
+        whole = self.run.per_post(everyone(self.run), rows)
+        return tuple(Summed(self.table.add([column, whole]), first_over_second) for column in columns)
 
     def _rows(self, group: Group) -> Bools:
         if group not in self._members:

@@ -109,10 +109,15 @@ def confusion(run: Arrays, what: Defined) -> Additive:
 
 def calibration_error(run: Arrays, what: Defined) -> Additive:
     """The gap between stated and observed, bin by bin: bin b holds b/m <= prob < (b+1)/m, the last one also 1."""
+    gaps = bin_gaps(run, what)
+    return Additive([*gaps, everyone(run)], lambda sums: over(np.abs(sums[:-1]).sum(axis=0), sums[-1]), everyone(run))
+
+
+def bin_gaps(run: Arrays, what: Defined) -> list[Floats]:
+    """Stated less true of every query, bin by bin."""
     bins = int(what.get("bins", "10"))
     at = sum((run.prob >= b / bins).astype(np.int64) for b in range(1, bins))
-    columns = [np.where(at == b, column, 0.0) for b in range(bins) for column in (run.prob - run.label, everyone(run))]
-    return Additive(columns, lambda sums: over(np.abs(sums[::2]).sum(axis=0), sums[1::2].sum(axis=0)), everyone(run))
+    return [np.where(at == b, run.prob - run.label, 0.0) for b in range(bins)]
 
 
 TINY = 2.0**-52
@@ -180,7 +185,7 @@ def gate(run: Arrays, what: Defined) -> Additive:
     if what.base in rates:
         return share(rates[what.base], everyone(run))
     counted = pos if what.base == "AlertsPer1000" else run.label & neg
-    return share(np.where(counted, 1000.0, 0.0), everyone(run), proportion=False)
+    return share(np.where(counted, 1000.0, 0.0), everyone(run))
 
 
 PER_QUERY: dict[str, Callable[[Arrays, Defined], Additive]] = {

@@ -26,6 +26,7 @@ LABELS = {
     "MCC": "Matthews correlation coefficient",
     "BalancedAccuracy": "Balanced accuracy",
     "ECE": "Expected calibration error",
+    "ECE less its bias": "Expected calibration error, less its bias",
     "Brier": "Brier score",
     "LogLoss": "Logarithmic loss",
     "NetBenefit": "Net benefit at a threshold probability",
@@ -72,6 +73,10 @@ MEANINGS = {
     "MCC": ("Correlation between the system's yes/no and the truth; 0 is chance, robust when evidence is rare."),
     "BalancedAccuracy": "Mean of sensitivity and specificity: accuracy as if evidence were as common as its absence.",
     "ECE": "How far the stated probabilities are from the observed frequencies, on average; 0 is perfect.",
+    "ECE less its bias": (
+        "What the ECE would be without the part that chance adds to it; a calibrated system is near 0 with any number "
+        "of posts."
+    ),
     "Brier": (
         "Mean squared distance between the stated probability and what was true; always saying the base "
         "rate p scores p(1 - p)."
@@ -130,6 +135,8 @@ def _key(definition: Definition, cut_mrr: str) -> str:
     base = definition.base
     if definition.measure.family == "multi-label" and base == "F1":
         return "F1 of criteria"
+    if definition.get("estimate") == "debiased":
+        return "ECE less its bias"
     if definition.measure.cut != "k":
         return base
     return {"Precision": "Precision@", "MRR": cut_mrr}.get(base, base)
