@@ -12,7 +12,7 @@ from evidentia.evaluation.intervals import Resampling
 from evidentia.evaluation.replicates import replicate
 from evidentia.measures import profile_named, resolve
 
-from .plain import MEASURES, differences, p_value
+from .plain import MEASURES, differences, effective, p_value, t_interval
 from .systems import CRITERIA, read, system
 
 SEED, RESAMPLES = 11, 250
@@ -39,14 +39,14 @@ def test_replicate_differences(name: str, pair: Pair) -> None:
 @pytest.mark.parametrize("name", MEASURES)
 def test_interval_and_p(name: str, level: float, pair: Pair) -> None:
     expected = differences(*pair, name, seed=SEED, resamples=RESAMPLES)
-    tail = 100 * (1 - level) / 2
     comparison = evidentia.compare(*map(read, pair), measures=[name], resamples=RESAMPLES, seed=SEED, ci=level)
     delta = comparison[name]
     whole = [MEASURES[name](frame.to_dicts()) for frame in pair]
     assert delta.baseline_value == pytest.approx(whole[0], rel=0, abs=1e-12)
     assert delta.delta == pytest.approx(whole[1] - whole[0], rel=0, abs=1e-12)
-    assert delta.ci == pytest.approx(np.percentile(expected, [tail, 100 - tail]), rel=0, abs=1e-12)
-    assert delta.p == p_value(expected)
+    posts = effective(pair[0], name)
+    assert delta.ci == pytest.approx(t_interval(expected, whole[1] - whole[0], posts, level), rel=0, abs=1e-12)
+    assert delta.p == pytest.approx(p_value(expected, whole[1] - whole[0], posts), rel=1e-9)
     assert delta.replicates_left_out == 0
 
 
@@ -73,8 +73,9 @@ def test_criteria_are_drawn_with_the_same_posts_and_undefined_replicates_are_lef
         used = values[~np.isnan(values)]
         delta = comparison[f"{name}[criterion={criterion}]"]
         assert delta.family == "criteria"
-        assert delta.ci == pytest.approx(np.percentile(used, [2.5, 97.5]), rel=0, abs=1e-12)
-        assert delta.p == p_value(values)
+        posts = effective(cut[0], name)
+        assert delta.ci == pytest.approx(t_interval(used, delta.delta, posts, 0.95), rel=0, abs=1e-12)
+        assert delta.p == pytest.approx(p_value(used, delta.delta, posts), rel=1e-9)
         assert delta.replicates_left_out == len(values) - len(used)
         left_out[criterion] = delta.replicates_left_out
     assert left_out["A.2"] > 5

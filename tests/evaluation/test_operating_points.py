@@ -201,7 +201,8 @@ def test_exact_limits_where_a_share_does_not_vary() -> None:
     assert (row["tau"], row["neg_rate"], row["neg_rate_low"]) == (0.0, 0.0, 0.0)
     assert row["neg_rate_high"] == pytest.approx(1 - 0.025 ** (1 / 3))  # none of three posts
     assert row["sensitivity_low"] == pytest.approx(0.025 ** (1 / 2))  # both of the two posts with evidence
-    assert (row["fn_per_1000"], row["fn_per_1000_low"]) == (0.0, None)
+    assert (row["fn_per_1000"], row["fn_per_1000_low"]) == (0.0, 0.0)
+    assert row["fn_per_1000_high"] == pytest.approx(1000 * (1 - 0.025 ** (1 / 3)))
 
 
 def test_one_class_has_no_sensitivity() -> None:

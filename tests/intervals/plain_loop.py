@@ -1,6 +1,6 @@
 """Measures over a plain list of rows: a drawn post's rows stand in the list as often as it was drawn. No package code.
 
-Written from CONTRACT.md with nothing but the standard library; NaN where a measure is undefined.
+Written from CONTRACT.md with the standard library, and scipy where a root is needed; NaN where a measure is undefined.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from functools import cached_property
 
 import numpy as np
 from numpy.random import Generator, Philox
+from scipy import stats
+from scipy.optimize import brentq
 
 UNDEFINED = math.nan
 
@@ -296,6 +298,28 @@ def of_posts(rows: Sequence[Copy], base: str, params: dict[str, str]) -> float:
     )
 
 
+def debiased(rows: Sequence[Copy], bins: int) -> float:
+    """The error times the factor at which normal noise of the spread between posts makes the expected error what it is."""
+    posts = by_draw(rows)
+    if len(posts) < 2:
+        return math.nan
+    gaps = np.zeros((len(posts), bins))
+    for gap, post in zip(gaps, posts, strict=True):
+        for row in post:
+            gap[max(b for b in range(bins) if b / bins <= row.prob)] += row.prob - row.label
+    means, sizes = gaps.sum(axis=0) / len(rows), np.array([len(post) for post in posts])
+    errors = np.sqrt(((gaps - means * sizes[:, None]) ** 2).sum(axis=0) * len(posts) / (len(posts) - 1)) / len(rows)
+    noisy = errors > 1e-15
+    if not noisy.any():
+        return float(np.abs(means).sum())
+
+    def excess(scale: float) -> float:
+        expected = stats.foldnorm.mean(scale * np.abs(means[noisy]) / errors[noisy], scale=errors[noisy]).sum()
+        return float(expected + scale * np.abs(means[~noisy]).sum() - np.abs(means).sum())
+
+    return 0.0 if excess(0.0) >= 0 else float(brentq(excess, 0, 1, xtol=1e-15) * np.abs(means).sum())
+
+
 def of_scores(rows: Sequence[Copy], base: str, params: dict[str, str], cut: str | None) -> float:
     """Rankings, sweeps and calibration."""
     if base in RANKED:
@@ -310,7 +334,7 @@ def of_scores(rows: Sequence[Copy], base: str, params: dict[str, str], cut: str 
     if base == "NetBenefit":
         return net_benefit(rows, float(str(cut).removeprefix("t=")))
     return {
-        "ECE": lambda: ece(rows, int(params["bins"])),
+        "ECE": lambda: (debiased if "estimate" in params else ece)(rows, int(params["bins"])),
         "Brier": lambda: mean((copy.row.prob - copy.row.label) ** 2 for copy in rows),
         "LogLoss": lambda: mean(log_loss(copy.row) for copy in rows),
     }[base]()

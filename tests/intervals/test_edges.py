@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import warnings
 from collections.abc import Callable
@@ -22,6 +23,7 @@ from evidentia.results import Estimate, Evaluation
 from evidentia.stats.intervals import bca_limits, clopper_pearson, percentile_limits
 from evidentia.stats.resampling import ResamplingPlan
 from evidentia.tables import Run, read_run
+from evidentia.tables.queries import Floats
 from intervals.runs import CONTRACT, detections, evaluated, tied_run
 
 SAME = "every resample gives the same value"
@@ -107,7 +109,7 @@ def _holds(estimate: Estimate, resamples: int) -> None:
         assert high - low > 1e-9 * max(1.0, abs(high)), (estimate.name, estimate.ci)
     if estimate.ci_method == "clopper-pearson":
         assert SAME in said
-        assert estimate.value in {0.0, 1.0}
+        assert estimate.value in {0.0, 1.0, 1000.0}
     if estimate.n_clusters < 30:
         assert "fewer than 30" in said
 
@@ -299,7 +301,7 @@ def test_bca_of_a_mean_is_that_of_scipy_but_for_chance() -> None:
     run, losses = skewed()
     mine = evaluated(run, "Brier", method="bca", resamples=10_000)["Brier"]
     theirs = stats.bootstrap((losses,), np.mean, n_resamples=10_000, method="BCa", rng=np.random.default_rng(1))
-    plain = evaluated(run, "Brier", resamples=10_000)["Brier"]
+    plain = evaluated(run, "Brier", method="percentile", resamples=10_000)["Brier"]
     width = theirs.confidence_interval.high - theirs.confidence_interval.low
     assert mine.ci_method == "bca"
     assert mine.ci == pytest.approx(tuple(theirs.confidence_interval), abs=0.06 * width)
@@ -390,7 +392,7 @@ def test_bands_hold_the_curve(name: str, y: str) -> None:
 
 
 def test_the_band_at_a_budget_is_the_interval_of_tpr_there() -> None:
-    found = evaluated(tied_run(), "TPR@FPR=5%", "TPR@FPR=10%", resamples=300)
+    found = evaluated(tied_run(), "TPR@FPR=5%", "TPR@FPR=10%", method="percentile", resamples=300)
     band = curve(found, "roc")
     for name, budget in (("TPR@FPR=5%", 0.05), ("TPR@FPR=10%", 0.10)):
         at = int(np.flatnonzero(band["fpr"] == budget)[0])
@@ -407,14 +409,45 @@ def test_roc_rises_and_the_prevalence_stands_beside_precision() -> None:
     assert pr["precision"][-1] >= found["PositiveRate"].value
 
 
-def test_reliability_has_exact_limits_per_bin() -> None:
-    bins = curve(evaluated(tied_run(), "ECE"), "reliability")
-    for n, share, low, high in zip(
-        bins["n"], bins["positive_share"], bins["share_low"], bins["share_high"], strict=True
-    ):
-        if n:
-            exact = stats.binomtest(round(share * n), int(n)).proportion_ci(method="exact")
-            assert (low, high) == pytest.approx((exact.low, exact.high), abs=1e-9)
+def reliability(rows: list[tuple[str, int, float]]) -> dict[str, Floats]:
+    return curve(evaluated(detections(rows), "ECE", resamples=0), "reliability")
+
+
+def test_the_limits_of_a_pure_bin_count_posts() -> None:
+    """20 queries from 4 posts, all with evidence: the lower limit is that of 4 of 4."""
+    bins = reliability([(f"p{i % 4}", 1, 0.95) for i in range(20)])
+    assert bins["share_low"][9] == pytest.approx(0.025 ** (1 / 4))
+    assert bins["share_high"][9] == 1.0
+    assert np.isnan(bins["share_low"][0])
+
+
+def test_the_limits_of_a_bin_follow_the_spread_between_posts() -> None:
+    """Four posts of two queries with 1, 0, 2 and 1 positives: share 1/2, standard error sqrt(2 x 4/3) / 8, t(3) = 3.1824."""
+    labels = {"a": (1, 0), "b": (0, 0), "c": (1, 1), "d": (0, 1)}
+    bins = reliability([(post, label, 0.45) for post, both in labels.items() for label in both])
+    step = 3.182446305284263 * math.sqrt(2 * 4 / 3) / 8 / 0.25
+    assert bins["share_low"][4] == pytest.approx(1 / (1 + math.exp(step)))
+    assert bins["share_high"][4] == pytest.approx(1 / (1 + math.exp(-step)))
+
+
+def test_queries_that_repeat_their_post_do_not_narrow_the_limits() -> None:
+    once = [(f"p{i}", i % 2, 0.55) for i in range(20)]
+    one, ten = reliability(once), reliability([row for row in once for _ in range(10)])
+    assert ten["share_low"][5] == pytest.approx(one["share_low"][5])
+
+
+def test_no_misses_tell_more_than_one() -> None:
+    """0 of 1,477 posts missed: at most 2.5 per 1,000; the rate is a proportion like its share."""
+
+    def missed(count: int) -> Estimate:
+        states = ["NEG"] * count + ["POS"] * (1477 - count)
+        rows = {"post_id": [f"p{i}" for i in range(1477)], "criterion_id": "A", "has_evidence": 1, "state": states}
+        return evaluated(read_run(pl.DataFrame(rows)), "ScreeningFNPer1000")["ScreeningFNPer1000"]
+
+    none, one = missed(0), missed(1)
+    assert none.ci == pytest.approx((0.0, 1000 * (1 - 0.025 ** (1 / 1477))))
+    assert none.ci_method == "clopper-pearson"
+    assert one.ci[1] > none.ci[1]
 
 
 def test_one_class_has_no_band_and_no_crash() -> None:

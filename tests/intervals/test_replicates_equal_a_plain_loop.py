@@ -96,7 +96,7 @@ def test_replicates_equal_plain_code(name: str) -> None:
 @cache
 def everything() -> tuple[dict[tuple[Definition, tuple[str, ...]], Floats], int]:
     run, plan = planned()
-    wants = [want for want in plan.wants if not isinstance(want[0].kind, Fit)]
+    wants = [want for want in plan.wants if not isinstance(want[0].kind, Fit)]  # a fit is stepped, not solved again
     resampling = ResamplingPlan(len(run.queries.post_ids), FEWER, SEED)
     return Batch(run.queries, wants).run(resampling), len(wants)
 

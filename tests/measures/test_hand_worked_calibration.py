@@ -74,6 +74,24 @@ def test_a_prob_on_an_edge_shares_the_bin_above_it() -> None:
     assert value(detector([0, 1], [1.0, 0.95]), "ECE") == exactly(F(95, 100) / 2)
 
 
+@hand_worked("ECE(debiased)")
+def test_the_debiased_error_is_the_one_that_would_be_expected_to_look_as_large() -> None:
+    # two posts of one query, gaps -0.1 and 0.2: as shares of 2 queries 0.05 and 0.1, each with its own size as its
+    # standard error; c solves E|N(c, 1)| = 1, which is 0.7271: 2 x 0.30629 + 0.7271 x 0.53282 = 1.00000
+    assert value(detector([1, 0], [0.9, 0.2]), "ECE(debiased)") == pytest.approx(0.15 * 0.7271, abs=1e-5)
+
+
+@hand_worked("ECE(debiased)")
+def test_an_error_that_noise_explains_is_no_error() -> None:
+    # gaps of 0.05 with standard errors of 0.5 each: chance alone would give 0.8, and 0.1 was seen
+    assert value(detector([1, 0, 0, 1], [0.55, 0.55, 0.45, 0.35]), "ECE(debiased)") == 0.0
+
+
+@hand_worked("ECE(debiased)")
+def test_an_error_without_noise_between_posts_stays_as_it_is() -> None:
+    assert value(detector([1] * 8, [0.75] * 8), "ECE(debiased)") == exactly(F(1, 4))
+
+
 @hand_worked("Brier")
 def test_brier_is_the_mean_squared_error(eight: Run) -> None:
     assert value(eight, "Brier") == exactly(F(1 + 64 + 9 + 49 + 36 + 9 + 4 + 1, 100) / 8)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -66,15 +67,52 @@ def test_queries_drawn_one_by_one_are_caught(tmp_path: Path, monkeypatch: pytest
 
 def test_a_wrong_quantile_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "_quantile", _lower_rank)
-    assert {"AUROC: ci high", "Brier: ci low"} <= {
-        *where(checked(result(tmp_path / "out", tables()[0], measures=NAMES)))
-    }
+    written = result(tmp_path / "out", tables()[0], measures=NAMES, ci_method="percentile")
+    assert {"AUROC: ci high", "Brier: ci low"} <= {*where(checked(written))}
+
+
+def _normal(effective: Any, level: float) -> Any:
+    return np.full(np.shape(effective), 1.96)
+
+
+def _posts_alike(sizes: Any) -> Any:
+    return np.count_nonzero(sizes, axis=0).astype(float)
+
+
+def _uncorrected(values: Any, effective: Any) -> Any:
+    return np.nanstd(values, axis=1)
+
+
+@pytest.mark.parametrize(
+    ("function", "wrong"),
+    [("t_quantile", _normal), ("effective_clusters", _posts_alike), ("standard_errors", _uncorrected)],
+)
+def test_a_wrong_t_interval_is_caught(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, function: str, wrong: Any
+) -> None:
+    for module in ("stats.intervals", "evaluation.compute"):
+        if hasattr(import_module(f"evidentia.{module}"), function):
+            monkeypatch.setattr(f"evidentia.{module}.{function}", wrong)
+    found = where(checked(result(tmp_path / "out", tables()[0], measures=NAMES)))
+    assert {"AUROC: ci high", "F1(t=gate): ci low"} <= {*found} or "AUROC: ci low" in found
+
+
+@pytest.mark.parametrize("name", ["ECE", "ECE(debiased)"])
+def test_a_calibration_error_whose_noise_is_forgotten_is_caught(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(
+        "evidentia.evaluation.intervals.gap_limits",
+        lambda gaps, replicates, effective, level: limits.percentile_limits(np.abs(replicates).sum(axis=2), level),
+    )
+    found = where(checked(result(tmp_path / "out", tables()[0], measures=[name])))
+    assert f"{name}: ci low" in found
 
 
 def test_undefined_replicates_that_count_are_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("evidentia.evaluation.intervals.percentile_limits", _undefined_counted_as_zero)
     frame = tables(20, 3, 6)[0]
-    found = where(checked(result(tmp_path / "out", frame, measures=["Recall@5"])))
+    found = where(checked(result(tmp_path / "out", frame, measures=["Recall@5"], ci_method="percentile")))
     assert {"Recall@5[fold=0]: replicates_left_out", "Recall@5[fold=0]: ci low"} <= {*found}
 
 

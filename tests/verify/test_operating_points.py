@@ -123,11 +123,12 @@ def test_a_changed_cell_is_noticed(
 
 def test_a_limit_that_should_not_be_there_is_noticed(written: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(written, tmp_path / "copy")
-    path = copy / "figures/operating_screening.csv"
+    path = copy / "figures/operating_alerts.csv"
     lines = path.read_text(encoding="utf-8").splitlines()
-    assert lines[1].endswith(",,")  # nothing is skipped at 0, in any resample
-    path.write_text("\n".join([lines[0], lines[1] + "0.1", *lines[2:]]) + "\n", encoding="utf-8")
-    assert [m.where for m in checked(copy).mismatches] == ["figures/operating_screening.csv: fn_per_1000_high at 0"]
+    assert lines[-1].endswith(",,")  # nobody alerts wrongly at the highest threshold, so that the ratio has no limits
+    path.write_text("\n".join([*lines[:-1], lines[-1] + "0.1"]) + "\n", encoding="utf-8")
+    (found,) = checked(copy).mismatches
+    assert found.where.startswith("figures/operating_alerts.csv: likelihood_ratio_high at ")
 
 
 @pytest.mark.parametrize("name", COLUMNS)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evidentia.report.tables import Table
 from evidentia.report.write import csv_cell, latex
-from evidentia.stats.intervals import clopper_pearson
-from evidentia.verify.figures import exact_limits
+from evidentia.stats.intervals import share_limits as stats_share_limits
+from evidentia.verify.figures import share_limits
 from evidentia.verify.folder import ResultFolder, unquoted
 from evidentia.verify.sheet import Sheet, check_csv, check_latex, compare_text
 from evidentia.verify.tally import Tally
@@ -98,7 +100,13 @@ def test_a_row_too_many_or_too_short_is_noticed(tmp_path: Path) -> None:
 
 
 @settings(deadline=None)
-@given(st.integers(1, 15_000), st.floats(0, 1), st.sampled_from([0.8, 0.95, 0.999]))
-def test_exact_limits_are_those_of_the_beta_distribution(trials: int, part: float, level: float) -> None:
-    successes = round(part * trials)
-    assert exact_limits(successes, trials, level) == pytest.approx(clopper_pearson(successes, trials, level), abs=1e-10)
+@given(
+    st.lists(st.tuples(st.integers(1, 9), st.integers(0, 9)), min_size=1, max_size=30),
+    st.sampled_from([0.8, 0.95, 0.999]),
+)
+def test_limits_of_a_share_are_the_same_in_both(posts: list[tuple[int, int]], level: float) -> None:
+    held = [(size, min(size, positives)) for size, positives in posts]
+    sizes, counts = np.array(held, float).T[:, :, None]
+    mine = stats_share_limits(counts, sizes, level)
+    theirs = share_limits(held, level) or (math.nan, math.nan)
+    assert (mine.low[0], mine.high[0]) == pytest.approx(theirs, abs=1e-10, nan_ok=True)

@@ -261,7 +261,7 @@ class _Pair:
             ci=(low, high) if sound and width else None,
             replicates_left_out=int(limits.left_out[i]),
             p=p_value(float(paired.p[i]), after - before, width) if sound else None,
-            warnings=(*self._warnings(paired, i), *_no_interval(sound, low, high)),
+            warnings=(*self._warnings(paired, i), *_no_interval(sound, limits, i, self.resampling.resamples)),
         )
 
     def _warnings(self, paired: _Paired, i: int) -> Iterator[str]:
@@ -309,14 +309,17 @@ def _verdict(delta: Delta, p: float, alpha: float) -> Literal["win", "loss", "di
     return "win" if (delta.delta > 0) == (delta.direction == "higher") else "loss"
 
 
-def _no_interval(sound: bool, low: float, high: float) -> list[str]:
+def _no_interval(sound: bool, limits: Limits, i: int, resamples: int) -> list[str]:
     """Why there is no difference, or no interval around it; nothing if there is one."""
     if not sound:
         return ["undefined for at least one of the two"]
+    low, high = float(limits.low[i]), float(limits.high[i])
     if spread_out(low, high):
         return []
+    if limits.left_out[i] >= resamples:
+        return ["no interval: undefined in every resample"]
     return [
-        f"no interval: {'undefined in every resample' if np.isnan(low) else 'every resample gives the same difference'}"
+        f"no interval: {'one post does not show chance' if np.isnan(low) else 'every resample gives the same difference'}"
     ]
 
 

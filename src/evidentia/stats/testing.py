@@ -25,7 +25,7 @@ def bootstrap_p(differences: Floats) -> Floats:
 
 
 def t_test(deltas: Floats, errors: Floats, effective: Floats) -> Floats:
-    """Two-sided p of every difference by Student's t; ``errors`` are standard errors, NaN gives NaN.
+    """Two-sided p of every difference by Student's t; NaN where the standard error is NaN, or 0 beside a difference.
 
     >>> t_test(np.array([0.0, 2.0]), np.array([1.0, 1.0]), np.array([31.0, 31.0])).round(4)
     array([1.    , 0.0546])
@@ -35,6 +35,7 @@ def t_test(deltas: Floats, errors: Floats, effective: Floats) -> Floats:
     free = np.where(effective > 1, effective - 1, np.nan)
     ratio = np.divide(np.abs(deltas), errors, out=np.full(len(deltas), np.nan), where=errors > 0)
     p: Floats = 2 * stdtr(free, -ratio)
+    p[(errors <= NONE) & (np.abs(deltas) <= NONE)] = 1.0  # nothing differs in any replicate
     return p
 
 
