@@ -43,6 +43,7 @@ def evaluate(
     trec_run: options.TrecRun = None,
     ties: options.Ties = "input",
     delimiter: options.Delimiter = ",",
+    max_bytes: options.MaxBytes = options.MAX_BYTES,
     resamples: Annotated[
         int, typer.Option("--resamples", help="Bootstrap resamples of posts; 0 turns intervals off.")
     ] = 10_000,

@@ -22,6 +22,7 @@ def explain(
     trec_run: options.TrecRun = None,
     ties: options.Ties = "input",
     delimiter: options.Delimiter = ",",
+    max_bytes: options.MaxBytes = options.MAX_BYTES,
 ) -> None:
     """Explain a measure in words and formula and, given a run, show numerator, denominator and value of each definition."""
     from evidentia.evaluation.explain import explain_name

@@ -27,6 +27,7 @@ def leakage(
     ] = 0.8,
     mapping: options.Mapped = None,
     delimiter: options.Delimiter = ",",
+    max_bytes: options.MaxBytes = options.MAX_BYTES,
 ) -> None:
     """Look for posts in two folds, tuning posts that are judged, near-identical texts across folds, gold in feature names.
 

@@ -71,6 +71,19 @@ OtherParticipants = Annotated[
     str,
     typer.Option("--on-mismatch", help="Other participants in one run: 'error', or 'intersect' to compare the shared."),
 ]
+
+
+def _allow(limit: int) -> int:
+    from evidentia.tables.limits import set_max_bytes
+
+    return set_max_bytes(limit)
+
+
+MAX_BYTES = 1_000_000_000
+MaxBytes = Annotated[
+    int,
+    typer.Option("--max-bytes", metavar="N", callback=_allow, help="How many bytes a gzip file may unpack to."),
+]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Write numbers and tables, but neither page nor figures.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace OUT if it is an earlier result.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print only the summary, as JSON.")]

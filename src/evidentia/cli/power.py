@@ -19,6 +19,7 @@ def power(
     profile: options.ProfileName = "contract",
     mapping: options.Mapped = None,
     delimiter: options.Delimiter = ",",
+    max_bytes: options.MaxBytes = options.MAX_BYTES,
 ) -> None:
     """Say how many posts are needed to certify a target and, given a run, whether it can be certified on it."""
     from evidentia.evaluation.power import power_report

@@ -40,6 +40,7 @@ def tune(
     rows: options.TuneFile = None,
     mapping: options.Mapped = None,
     delimiter: options.Delimiter = ",",
+    max_bytes: options.MaxBytes = options.MAX_BYTES,
     force: Annotated[bool, typer.Option("--force", help="Replace FILE if it holds earlier thresholds.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:

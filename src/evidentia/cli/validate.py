@@ -21,6 +21,7 @@ def validate(
     qrels: options.Qrels = None,
     trec_run: options.TrecRun = None,
     delimiter: options.Delimiter = ",",
+    max_bytes: options.MaxBytes = options.MAX_BYTES,
 ) -> None:
     """Read a run and list every problem found, not just the first; nothing is written.
 

@@ -19,6 +19,7 @@ from evidentia.tables.checks import missing_pairs, row_problems, train_problems,
 from evidentia.tables.columns import CANDIDATES, PER_QUERY, Typed, missing_column, typed
 from evidentia.tables.files import load
 from evidentia.tables.labels import label_problems
+from evidentia.tables.limits import unpacking
 from evidentia.tables.queries import Candidates, Ints, Queries
 from evidentia.tables.run import Run, Source
 from evidentia.tables.split import Split, between_parts, split_rows
@@ -36,12 +37,13 @@ def read_run(
     delimiter: str = ",",
     card: DatasetCard | str | Path | None = None,
     by: Sequence[str] = (),
+    max_bytes: int | None = None,
 ) -> Run:
     """Read and check a run: a CSV, TSV, Parquet or JSONL file (gzip too), or a polars, pandas or Arrow table.
 
     ``mapping`` gives canonical name -> column in the file; ``by`` names further columns to slice by. ``tune`` holds
     the TUNE rows where they are in a table of their own. All problems that one pass can find are raised together in
-    one InputError.
+    one InputError. A gzip file may unpack to ``max_bytes``, by default 1,000,000,000.
 
     >>> run = read_run(pl.DataFrame({"post_id": [1], "criterion_id": ["A.1"], "gold_sent_uids": ["s1|s2"]}))
     >>> len(run), run.queries.n_gold.tolist()
@@ -49,8 +51,9 @@ def read_run(
     """
     by = (by,) if isinstance(by, str) else tuple(by)
     reader = _Reader(delimiter)
-    run, pool = reader.run(source, mapping, by), reader.candidates(candidates, candidates_mapping)
-    tuned_on = reader.tune(tune, mapping)
+    with unpacking(max_bytes):
+        run, pool = reader.run(source, mapping, by), reader.candidates(candidates, candidates_mapping)
+        tuned_on = reader.tune(tune, mapping)
     read_card = reader.card(card)
     if run is None or reader.problems:
         raise InputError(*reader.problems)

@@ -16,6 +16,7 @@ from evidentia.tables.cells import bar_in_uid
 from evidentia.tables.damage import refuse
 from evidentia.tables.files import Content, read_content
 from evidentia.tables.labels import text_as_label
+from evidentia.tables.limits import unpacking
 from evidentia.tables.queries import Ints
 from evidentia.tables.run import Run, Source
 from evidentia.tables.table import ROW, Table
@@ -34,16 +35,20 @@ _PATTERNS = {
 _BLOCK = 1 << 20  # bytes that are taken apart at a time, so that the cells of a file are never all there at once
 
 
-def read_trec(qrels: str | Path, run: str | Path, *, ties: Literal["input", "trec"] = "input") -> Run:
+def read_trec(
+    qrels: str | Path, run: str | Path, *, ties: Literal["input", "trec"] = "input", max_bytes: int | None = None
+) -> Run:
     """Read TREC qrels and a TREC run; relevance of 1 and more is gold, the ranking is by score.
 
     Equal scores keep the order of the file; with ``ties="trec"`` they go by document number descending, and
     scores are compared as float32, as in trec_eval. Judged topics that the run lacks are kept with an empty
     ranking; topics that are not judged are left out. Both are counted in the notes.
+    A gzip file may unpack to ``max_bytes``, by default 1,000,000,000.
     """
     if ties not in ("input", "trec"):
         raise InputError(Problem("UNKNOWN_TIES", f"ties is {shown(ties)}; it must be 'input' or 'trec'."))
-    judged, found = _read_both(Path(qrels), Path(run))
+    with unpacking(max_bytes):
+        judged, found = _read_both(Path(qrels), Path(run))
     frame = _frame(judged, found.frame, ties)
     table = coded([Table(run_name := found.source.name, frame, str)])[0][0]
     table = table.take(canonical_order(table))

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from evidentia.errors import InputError
+from evidentia.results import loads
 
 Row = dict[str, str]
 
@@ -64,7 +65,7 @@ class ResultFolder:
 
     def _json(self, name: str) -> dict[str, Any]:
         try:
-            content = json.loads((self.path / name).read_text(encoding="utf-8"), parse_constant=_refuse)
+            content = loads((self.path / name).read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             reason = (
                 "it ends too early or is not JSON" if isinstance(error, json.JSONDecodeError) else type(error).__name__
@@ -76,10 +77,6 @@ class ResultFolder:
         if not isinstance(content, dict):
             raise InputError(f"{self.path.name}/{name} does not hold a JSON object.")
         return content
-
-
-def _refuse(constant: str) -> float:
-    raise ValueError(constant)
 
 
 def unquoted(cell: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -219,7 +218,7 @@ def _told(manifest: Mapping[str, Any], run: _Run) -> dict[str, Any]:
 def verification_of(folder: Path) -> dict[str, Any] | None:
     """What was verified, if it was of these files: counts only, for mismatches may name ids."""
     try:
-        said = json.loads((folder / "verification.json").read_text(encoding="utf-8"))
+        said = loads((folder / "verification.json").read_text(encoding="utf-8"))
         from evidentia.checks.folder import sha256
 
         current = said["manifest_sha256"] == sha256(folder / "manifest.json")
