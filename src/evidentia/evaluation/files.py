@@ -51,7 +51,7 @@ CANDIDATE_COLUMNS = (
 def write_folder(folder: Path, fill: Callable[[Path], None], *, force: bool) -> None:
     """Let ``fill`` write into a temporary folder beside ``folder`` and move it into place; on failure nothing changes."""
     may_write(folder, force=force)
-    replace_folder(folder, fill)
+    replace_folder(folder, fill, force=force)
 
 
 def may_write(folder: Path, *, force: bool) -> None:

@@ -29,6 +29,13 @@ from evidentia.results import loads
 
 FILE, SCHEMA = "pipeline.json", "evidentia.model/1"
 AGAIN = "Train again with `evidentia run`."
+DAMAGE = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+)  # after an edit whose hashes were renewed
 _USUAL = ("models/final", "final", "models/fold-0")
 
 
@@ -58,7 +65,10 @@ class Trained:
     def _ask(self, name: str, view: View) -> Any:
         stage = next(step.stage for step in self.system if step.name == name)
         space, model = self.learnt[name]["space"], self.learnt[name]["model"]
-        return stage.score(space, model, stage.inputs(space, view))
+        try:
+            return stage.score(space, model, stage.inputs(space, view))
+        except DAMAGE as error:
+            raise InputError(f"What {name} learnt cannot be applied ({type(error).__name__}). {AGAIN}") from error
 
     def predict(self, posts: Posts, *, texts: bool = False) -> pl.DataFrame:
         """A row per query: probability, state, the evidence sentences; their texts only on request."""
@@ -82,7 +92,7 @@ def load_trained(folder: Path) -> Trained:
         if document.get("schema") != SCHEMA:
             raise ValueError("another schema")
         return _trained(home, document)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, *DAMAGE):
         raise InputError(f"{home.resolve().name}/{FILE} cannot be read. {AGAIN}") from None
 
 
