@@ -65,14 +65,15 @@ class Trained:
     def _ask(self, name: str, view: View) -> Any:
         stage = next(step.stage for step in self.system if step.name == name)
         space, model = self.learnt[name]["space"], self.learnt[name]["model"]
-        try:
-            return stage.score(space, model, stage.inputs(space, view))
-        except DAMAGE as error:
-            raise InputError(f"What {name} learnt cannot be applied ({type(error).__name__}). {AGAIN}") from error
+        return stage.score(space, model, stage.inputs(space, view))
 
     def predict(self, posts: Posts, *, texts: bool = False) -> pl.DataFrame:
         """A row per query: probability, state, the evidence sentences; their texts only on request."""
-        return predicted_rows(self.score(posts), self.decider, ranked_by=self.system.last, texts=texts)
+        try:
+            with np.errstate(over="raise", invalid="raise", divide="raise"):
+                return predicted_rows(self.score(posts), self.decider, ranked_by=self.system.last, texts=texts)
+        except DAMAGE as error:
+            raise InputError(f"What the model learnt cannot be applied ({type(error).__name__}). {AGAIN}") from error
 
 
 def load_trained(folder: Path) -> Trained:

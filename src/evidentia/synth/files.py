@@ -76,7 +76,7 @@ def write_files(folder: Path | str, contents: Mapping[str, bytes]) -> list[Path]
             with suppress(OSError):
                 target.rmdir()
         raise OutputError(
-            f"Cannot write into {target.name}: {error.strerror}. Make room, or choose another folder."
+            f"Cannot write into {target.name}: {error.strerror}. Choose another folder, or make room."
         ) from None
     return [target / name for name in contents]
 

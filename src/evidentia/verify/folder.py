@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from evidentia.errors import InputError
-from evidentia.results import loads
 
 Row = dict[str, str]
 
@@ -65,8 +64,8 @@ class ResultFolder:
 
     def _json(self, name: str) -> dict[str, Any]:
         try:
-            content = loads((self.path / name).read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+            content = json.loads((self.path / name).read_text(encoding="utf-8"), parse_constant=_refuse)
+        except (OSError, ValueError, RecursionError) as error:
             reason = (
                 "it ends too early or is not JSON" if isinstance(error, json.JSONDecodeError) else type(error).__name__
             )
@@ -77,6 +76,10 @@ class ResultFolder:
         if not isinstance(content, dict):
             raise InputError(f"{self.path.name}/{name} does not hold a JSON object.")
         return content
+
+
+def _refuse(constant: str) -> float:
+    raise ValueError(constant)
 
 
 def unquoted(cell: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evidentia.errors import EvidentiaError, InputError, OutputError
-from evidentia.results.folder import clear_leftovers, replace_file
+from evidentia.results.folder import replace_file
 from evidentia.results.strict_json import dumps_by_line
 from evidentia.verify.agreement import check_dataset, check_gaps, check_settings, check_thresholds
 from evidentia.verify.attribution import attribution_sheets
@@ -84,7 +84,6 @@ class Verification:
     def save(self, folder: Path) -> None:
         """Write ``verification.json`` beside the result, whole or not at all."""
         try:
-            clear_leftovers(folder)
             replace_file(folder / "verification.json", self.to_json().encode())
         except OSError as error:
             raise OutputError(f"Writing verification.json failed: {error.strerror}.") from None
