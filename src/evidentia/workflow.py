@@ -40,6 +40,7 @@ def evaluate(
     command: str | None = None,
     reading: Mapping[str, Any] | None = None,
     report: bool | None = None,
+    allow_disjoint: bool = False,
     progress: Progress | None = None,
 ) -> Evaluation:
     """Compute every measure of a profile (or the named ones) over a run, its folds, criteria, states and slices.
@@ -49,11 +50,12 @@ def evaluate(
     they were tuned on a post that they would be applied to.
     Every number has an interval from ``resamples`` cluster-bootstrap resamples of posts (0 turns them off). The result is
     indexed by measure name, and ``save(folder)`` writes all its files; ``report=False`` leaves the page and figures out.
+    ``allow_disjoint`` is that of ``read_run``, for a run that is read here.
     """
     resampling = Resampling(resamples, seed, ci, ci_method, stratify)
     named = None if measures is None else _words(measures)
     if not isinstance(run, Run):
-        run = read_run(run, by=() if by is None else _words(by))
+        run = read_run(run, by=() if by is None else _words(by), allow_disjoint=allow_disjoint)
     by = tuple(run.queries.slices) if by is None else _words(by)
     run, tuning = _with_thresholds(run, thresholds)
     applied = None if tuning is None else to_document(tuning, grids=False)

@@ -84,6 +84,10 @@ MaxBytes = Annotated[
     int,
     typer.Option("--max-bytes", metavar="N", callback=_allow, help="How many bytes a gzip file may unpack to."),
 ]
+AllowDisjoint = Annotated[
+    bool,
+    typer.Option("--allow-disjoint", help="Do not mind that no gold uid occurs in any ranking."),
+]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Write numbers and tables, but neither page nor figures.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace OUT if it is an earlier result.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print only the summary, as JSON.")]

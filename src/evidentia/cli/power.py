@@ -25,5 +25,5 @@ def power(
     from evidentia.evaluation.power import power_report
     from evidentia.report.console import print_power
 
-    source = None if run is None else read_source(run, mapping=mapping, delimiter=delimiter)
+    source = None if run is None else read_source(run, mapping=mapping, delimiter=delimiter, allow_disjoint=True)
     print_power(power_report(target, run=source, confidence=confidence, power=wanted, profile=profile))

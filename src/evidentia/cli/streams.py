@@ -6,14 +6,21 @@ import codecs
 import json
 import os
 import sys
+import warnings
 from contextlib import suppress
+from typing import TextIO
 
+from evidentia.errors import InputWarning
+
+_usual = warnings.showwarning
 ESCAPE = "evidentia.escape"
 
 
 def prepare() -> None:
     """Write what an encoding lacks as \\uXXXX, as JSON does; and let a stream that is closed lead nowhere."""
     codecs.register_error(ESCAPE, _escaped)
+    warnings.simplefilter("always", InputWarning)
+    warnings.showwarning = _warn
     for name, handle in (("stdout", 1), ("stderr", 2)):
         stream = getattr(sys, name)
         if stream is None:  # closed, as by >&-
@@ -42,6 +49,21 @@ def flushed(code: int, *, more: str = "") -> int:
         _lead_nowhere(1)  # what is left goes there when Python ends
         return 2
     return code
+
+
+def _warn(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Show our own warnings as a sentence, and those of others as they are."""
+    if issubclass(category, InputWarning):
+        complain(f"warning: {message}")
+    else:
+        _usual(message, category, filename, lineno, file, line)
 
 
 def _lead_nowhere(handle: int) -> None:

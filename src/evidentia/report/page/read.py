@@ -132,7 +132,7 @@ def _run(folder: Path, manifest: Mapping[str, Any], *, show_ids: bool) -> _Run:
         aliases = Aliases(posts, sentence_aliases(_sentences(frame), posts))
     listed = folder / "candidates.parquet"
     kept = listed if listed.name in manifest.get("files", {}) else None
-    read = read_run(frame.select(column for column in CONTRACT_COLUMNS if column in frame.columns))
+    read = read_run(frame.select(column for column in CONTRACT_COLUMNS if column in frame.columns), allow_disjoint=True)
     errors = errors_of(read, aliases, kept)
     return _Run(frame, _hidden(frame, aliases), _hidden(tune, aliases), aliases, errors)
 
