@@ -18,6 +18,7 @@ import polars as pl
 from evidentia.errors import InputError, counted, shown
 from evidentia.tables import damage, limits
 from evidentia.tables.damage import refuse
+from evidentia.tables.pandas_frame import from_pandas, is_pandas
 from evidentia.tables.queries import Ints
 
 _FORMATS = {
@@ -190,15 +191,21 @@ def _load_parquet(content: Content) -> Loaded:
 def _load_dataframe(source: object) -> Loaded:
     if isinstance(source, pl.LazyFrame):
         source = source.collect()
-    if not isinstance(source, pl.DataFrame):
-        if not hasattr(source, "__arrow_c_stream__"):
-            message = (
-                f"<dataframe>: a {type(source).__name__} is not a table. Give a path, or a polars, pandas or "
-                "pyarrow data frame."
-            )
-            raise refuse("NOT_A_TABLE", message)
-        source = pl.DataFrame(source)
+    if is_pandas(source):
+        source = from_pandas(source)
+    elif not isinstance(source, pl.DataFrame):
+        source = _from_arrow(source)
     return Loaded("<dataframe>", _without_index(source), _row)
+
+
+def _from_arrow(source: object) -> pl.DataFrame:
+    try:
+        if hasattr(source, "__arrow_c_stream__"):
+            return pl.DataFrame(source)
+    except _POLARS_ERRORS:  # a single column speaks Arrow too
+        pass
+    message = f"<dataframe>: a {type(source).__name__} is not a table. Give a path, or a polars, pandas or pyarrow data frame."
+    raise refuse("NOT_A_TABLE", message)
 
 
 def _without_index(frame: pl.DataFrame) -> pl.DataFrame:
