@@ -14,7 +14,9 @@ from evidentia.tables.damage import refuse
 
 def is_pandas(source: object) -> TypeGuard[Any]:
     """Whether this is a data frame of pandas, which need not be installed."""
-    return any(one.__name__ == "DataFrame" and one.__module__.startswith("pandas.") for one in type(source).__mro__)
+    return any(
+        one.__name__ == "DataFrame" and one.__module__.partition(".")[0] == "pandas" for one in type(source).__mro__
+    )
 
 
 def from_pandas(frame: Any) -> pl.DataFrame:
