@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from evidentia.errors import InputError, shown
-
-_OUTSIDE_BRACKETS = re.compile(r",(?![^(\[]*[)\]])")
+from evidentia.listed import listed as listed  # noqa: PLC0414 - commands take it from here
 
 Mapped = Annotated[
     list[str] | None,
@@ -107,16 +105,6 @@ def result_of(folder: Path) -> Path:
 ResultFolder = Annotated[
     Path, typer.Argument(metavar="OUT", help="A result folder, or that of `evidentia run`.", callback=result_of)
 ]
-
-
-def listed(values: list[str] | None) -> tuple[str, ...]:
-    """The members of a list option; commas inside brackets belong to a member.
-
-    >>> listed(["AUROC,F1(avg=post,empty=1)", "MRR"])
-    ('AUROC', 'F1(avg=post,empty=1)', 'MRR')
-    """
-    parts = (part.strip() for value in values or () for part in _OUTSIDE_BRACKETS.split(value))
-    return tuple(part for part in parts if part)
 
 
 def mapping_of(values: list[str] | None) -> dict[str, str]:

@@ -76,11 +76,12 @@ class Trained:
             raise InputError(f"What the model learnt cannot be applied ({type(error).__name__}). {AGAIN}") from error
 
 
-def load_trained(folder: Path) -> Trained:
+def load_trained(folder: str | Path) -> Trained:
     """Read a trained pipeline: the folder of a run (its model for use), of its models, or of one fold.
 
     Folders of models that its configuration names are looked for from the working directory.
     """
+    folder = Path(folder)
     home = next((place for place in (folder, *(folder / name for name in _USUAL)) if (place / FILE).is_file()), None)
     if home is None:
         raise InputError(
