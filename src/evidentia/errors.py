@@ -34,6 +34,10 @@ class UnknownNameError(InputError):
     """A measure, parameter, profile or column name that does not exist; the message lists what does."""
 
 
+class InputWarning(UserWarning):
+    """The input can be read, and is probably not what was meant."""
+
+
 class OutputError(EvidentiaError):
     """The result cannot be written where it was asked for; nothing was changed."""
 

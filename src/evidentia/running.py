@@ -261,6 +261,7 @@ def judge(tables: Path, out: Path, corpus: Corpus, judging: Judging, *, bar: Bar
         candidates=tables / "candidates.parquet",
         tune=tables / "tune.parquet",
         card=corpus.card,
+        allow_disjoint=True,  # rankings and gold are of the same corpus
     )
     with bar("resampling") as progress:
         evaluation = workflow.evaluate(

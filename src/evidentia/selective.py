@@ -30,6 +30,7 @@ from evidentia.evaluation.replicates import Progress, part_of
 from evidentia.evaluation.selective_compare import compare_items
 from evidentia.evaluation.selective_curves import against_curves
 from evidentia.evaluation.selective_result import evaluate_items
+from evidentia.listed import listed
 from evidentia.measures.profiles import SELECTIVE
 from evidentia.measures.registry import canonical
 from evidentia.report import wants_report, write_curves, write_report, write_tables
@@ -60,7 +61,7 @@ def evaluate(
     confidence: str | Sequence[str] | None = None,
     loss: str | None = None,
     coverage: Iterable[Coverage | str] | None = None,
-    measures: Sequence[str] | None = None,
+    measures: str | Sequence[str] | None = None,
     item_max: float | None = None,
     against: Items | str | Path | object | None = None,
     against_mode: str | None = None,
@@ -80,6 +81,7 @@ def evaluate(
     the paired differences, this run minus that one, are then in ``comparison``.
     """
     asked = _asked(confidence, loss, coverage)
+    measures = None if measures is None else listed(measures)
     resampling = Resampling(resamples, seed, ci, ci_method)
     run, other = _read(items, mode, item_max), _other(items, against, against_mode, item_max)
     options: dict[str, Any] = {
@@ -103,7 +105,7 @@ def evaluate(
         result = replace(result, comparison=compared, curves=(*result.curves, *theirs))
         options["names"] = list(called)
     runs = {"items": run} | ({} if other is None else {"against_items": other})
-    return replace(result, writer=_writer(runs, command, options, report))
+    return replace(result, writer=_writer(runs, command, options, report), source=run)
 
 
 def compare(
@@ -161,6 +163,8 @@ def _writer(runs: Mapping[str, Items], command: str | None, options: Mapping[str
 
 
 def _read(source: Items | object, mode: str | None, item_max: float | None) -> Items:
+    if isinstance(source, Evaluation) and isinstance(source.source, Items):
+        return source.source
     return source if isinstance(source, Items) else read_items(source, mode=mode, item_max=item_max)
 
 

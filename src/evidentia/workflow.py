@@ -15,6 +15,7 @@ from evidentia.evaluation.compare import OnMismatch, System, compare_systems
 from evidentia.evaluation.intervals import Method, Resampling
 from evidentia.evaluation.load import LoadedResult, load_result
 from evidentia.evaluation.replicates import Progress
+from evidentia.listed import listed
 from evidentia.protocol import Tuning, apply_tuning, read_tuning, to_document
 from evidentia.report import wants_report, write_curves, write_delta_tables, write_report, write_tables
 from evidentia.results import Comparison, Design, Evaluation
@@ -40,6 +41,7 @@ def evaluate(
     command: str | None = None,
     reading: Mapping[str, Any] | None = None,
     report: bool | None = None,
+    allow_disjoint: bool = False,
     progress: Progress | None = None,
 ) -> Evaluation:
     """Compute every measure of a profile (or the named ones) over a run, its folds, criteria, states and slices.
@@ -49,11 +51,12 @@ def evaluate(
     they were tuned on a post that they would be applied to.
     Every number has an interval from ``resamples`` cluster-bootstrap resamples of posts (0 turns them off). The result is
     indexed by measure name, and ``save(folder)`` writes all its files; ``report=False`` leaves the page and figures out.
+    ``allow_disjoint`` is that of ``read_run``, for a run that is read here.
     """
     resampling = Resampling(resamples, seed, ci, ci_method, stratify)
-    named = None if measures is None else _words(measures)
+    named = None if measures is None else _named(measures)
     if not isinstance(run, Run):
-        run = read_run(run, by=() if by is None else _words(by))
+        run = read_run(run, by=() if by is None else _words(by), allow_disjoint=allow_disjoint)
     by = tuple(run.queries.slices) if by is None else _words(by)
     run, tuning = _with_thresholds(run, thresholds)
     applied = None if tuning is None else to_document(tuning, grids=False)
@@ -83,7 +86,7 @@ def evaluate(
 
         write_folder(folder, fill, force=force)
 
-    return replace(evaluation, writer=save)
+    return replace(evaluation, writer=save, source=LoadedResult("", run, profile, options))
 
 
 def _with_thresholds(run: Run, thresholds: Tuning | str | Path | None) -> tuple[Run, Tuning | None]:
@@ -95,7 +98,7 @@ def _with_thresholds(run: Run, thresholds: Tuning | str | Path | None) -> tuple[
 
 
 def compare(
-    *results: str | Path | Run,
+    *results: str | Path | Run | Evaluation | object,
     names: Sequence[str] | None = None,
     profile: str | None = None,
     measures: str | Iterable[str] | None = None,
@@ -111,15 +114,17 @@ def compare(
     report: bool | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Paired deltas of each result (a folder, or a run) against the first one, on the same queries and resamples.
+    """Paired deltas of each result against the first one, on the same queries and resamples.
+
+    A result is a folder, an Evaluation, a run, or a data frame that ``read_run`` reads.
 
     With ``successive`` each is compared with the one before it instead, as the steps of an ablation are.
-    Without ``measures`` those are compared that all the folders were made with; a run in memory has no say in it.
+    Without ``measures`` those are compared that all results were made with; a run or a data frame has no say in it.
     With ``out`` the comparison is written into a folder, as JSON, CSV and LaTeX.
     """
-    loaded = [result if isinstance(result, Run) else load_result(Path(result)) for result in results]
+    loaded = [_loaded(result) for result in results]
     systems = _systems(loaded, names)
-    named = None if measures is None else _words(measures)
+    named = None if measures is None else _named(measures)
     choice = choose([one for one in loaded if isinstance(one, LoadedResult)], profile=profile, measures=named)
     if out is not None:
         _may_compare_into(Path(out), results, force=force)
@@ -150,8 +155,21 @@ def _systems(results: Sequence[Run | LoadedResult], names: Sequence[str] | None)
     return [System(name, run) for name, run in zip(called, runs, strict=True)]
 
 
-def _may_compare_into(out: Path, results: Sequence[str | Path | Run], *, force: bool) -> None:
-    if any(not isinstance(one, Run) and Path(one).resolve() == out.resolve() for one in results):
+def _loaded(result: object) -> Run | LoadedResult:
+    if isinstance(result, str | Path):
+        return load_result(Path(result))
+    if not isinstance(result, Evaluation):
+        return result if isinstance(result, Run) else read_run(result)
+    if not isinstance(result.source, LoadedResult):
+        raise InputError(
+            "This Evaluation holds no run to compare. Give one that evidentia.evaluate made, or the folder of a result; "
+            "items of a predictor that may abstain are compared by evidentia.selective.compare."
+        )
+    return result.source
+
+
+def _may_compare_into(out: Path, results: Sequence[object], *, force: bool) -> None:
+    if any(isinstance(one, str | Path) and Path(one).resolve() == out.resolve() for one in results):
         raise InputError(
             "The comparison cannot be written over a result that it compares. Choose another folder with -o."
         )
@@ -160,8 +178,16 @@ def _may_compare_into(out: Path, results: Sequence[str | Path | Run], *, force: 
 
 def _called(results: Sequence[Run | LoadedResult]) -> list[str]:
     """A name for every result: its folder's, numbered where two folders are called the same."""
-    plain = [f"system {i}" if isinstance(one, Run) else one.name for i, one in enumerate(results, 1)]
+    plain = [f"system {i}" if isinstance(one, Run) else one.name or f"system {i}" for i, one in enumerate(results, 1)]
     return [name if name not in plain[:i] else f"{name} ({i + 1})" for i, name in enumerate(plain)]
+
+
+def _named(measures: str | Iterable[str]) -> tuple[str, ...]:
+    """The names of measures, which may be separated by commas."""
+    names = listed(measures)
+    if not names:
+        raise InputError("measures names nothing. Leave it out for all measures of the profile.")
+    return names
 
 
 def _words(names: str | Iterable[str]) -> tuple[str, ...]:

@@ -21,9 +21,11 @@ def test_every_tab_opens_without_a_word_on_the_console_or_a_request(page: Page) 
 
 def test_the_fixture_would_notice(browser: Browser, tmp_path: Path) -> None:
     path = tmp_path / "bad.html"
-    path.write_text("<script>console.warn('w'); fetch('http://127.0.0.1:9/'); alert(1); oops</script>")
+    path.write_text(
+        "<script>console.warn('w'); fetch('http://127.0.0.1:9/').catch(() => (window.tried = true)); alert(1); oops</script>"
+    )
     with opened(browser, path) as (page, seen):
-        page.wait_for_timeout(200)
+        page.wait_for_function("window.tried")
         assert seen.messages
         assert "oops" in seen.errors[0]
         assert seen.requests == ["http://127.0.0.1:9/"]

@@ -56,7 +56,7 @@ def evidentia_apart(*words: object, cwd: Path | None = None, env: Mapping[str, s
         cwd=cwd,
         env={**os.environ, **PLAIN, **(env or {})},
         check=False,
-        timeout=120,
+        timeout=600,
     )
     return Ran(done.returncode, done.stdout, done.stderr)
 

@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
+from safetensors.numpy import load_file, save
 
 from evidentia.pipeline.store import write_sums
 from evidentia.protocol import apply_tuning, read_tuning
@@ -389,3 +391,58 @@ def test_a_full_disk_leaves_what_was_there(home: Path, tmp_path: Path, monkeypat
     ran = evidentia("predict", home / "run", home / "corpus", "-o", tmp_path / "a.csv", "--force")
     one_line(ran, "Cannot write a.csv: No space left on device. Choose another file with -o.")
     assert contents(tmp_path) == {"a.csv": b"mine"}
+
+
+def places(content: Any) -> list[tuple[Any, Any]]:
+    """Every member of a document and of what is inside it: where it is, and under which key."""
+    members = content.items() if isinstance(content, dict) else enumerate(content) if isinstance(content, list) else ()
+    return [place for key, inner in members for place in ((content, key), *places(inner)[:40])]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_model_that_was_edited_with_new_hashes_is_refused_or_applied(
+    seed: int, model: Path, home: Path, tmp_path: Path
+) -> None:
+    random = np.random.default_rng(seed)
+    files = sorted(path for path in model.rglob("*.json") if path.name != "sums.json")
+    for path in files:
+        before = path.read_bytes()
+        for _ in range(12):
+            document = json.loads(before)
+            options = places(document)
+            holder, key = options[random.integers(len(options))]
+            new: list[Any] = [None, [], {}, "x", -1, 1e308, 10**30, [[]], True, {"constructor": 1}]
+            holder[key] = new[random.integers(len(new))]
+            path.write_text(json.dumps(document))
+            renew(model)
+            ran = evidentia("predict", model, home / "corpus", "-o", tmp_path / "a.csv", "--force")
+            assert ran.code in {0, 2}, (path.name, key, holder[key], ran)
+            assert ran.code == 0 or "evidentia: " in ran.err
+        path.write_bytes(before)
+
+
+def test_arrays_that_were_exchanged_with_new_hashes_are_refused(model: Path, home: Path, tmp_path: Path) -> None:
+    for path in sorted(model.rglob("*.safetensors")):
+        before = path.read_bytes()
+        for content in (b"", before[: len(before) // 2], before[::-1], *other_arrays(path)):
+            path.write_bytes(content)
+            renew(model)
+            ran = evidentia("predict", model, home / "corpus", "-o", tmp_path / "a.csv", "--force")
+            assert ran.code in {0, 2}, (path, ran)
+        path.write_bytes(before)
+
+
+def other_arrays(path: Path) -> list[bytes]:
+    arrays = load_file(path)
+    return [
+        save({}),
+        save({name: array[:0] for name, array in arrays.items()}),
+        save({name: np.concatenate([array, array]) for name, array in arrays.items() if array.ndim}),
+        save({name: array.astype(np.int8) for name, array in arrays.items()}),
+        save({f"x/{name}": array for name, array in arrays.items()}),
+    ]
+
+
+def renew(model: Path) -> None:
+    (model / "sums.json").unlink()
+    write_sums(model)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from evidentia.corpus import Criterion, read_corpus, read_criteria, read_posts, validate_corpus
 from evidentia.errors import InputError
+from growth import growth
 from shared_data.data import folder as shared
 
-from .small import CRITERIA, DOCUMENTS, LABELS, Make, lines
+from .small import CRITERIA, DOCUMENTS, LABELS, Make, maker
 
 SLEEP = Criterion("SLEEP", "Sleeps too little or too much.")
 
@@ -142,18 +143,17 @@ def test_real_corpora_have_the_counts_that_they_are_published_with(
     assert round(float(posts.gold.sum() / evidence.sum()), 2) == gold
 
 
-def test_thirty_thousand_sentences_take_well_under_a_second(make: Make) -> None:
-    posts = [
-        {
-            "post_id": f"p{p}",
-            "sentences": [{"sent_uid": f"p{p}_{s}", "text": f"sentence {s} of {p}"} for s in range(20)],
-        }
-        for p in range(1500)
-    ]
-    rows = [f"p{p},{c},{f'p{p}_3|p{p}_4' if p % 3 else ''}" for p in range(1500) for c in ("SLEEP", "MOOD")]
-    folder = make(documents=posts, labels=rows)
-    start = time.perf_counter()
-    corpus = read_corpus(folder)
-    assert time.perf_counter() - start < 2  # about 0.2 s on a quiet machine
-    assert len(corpus.posts.texts) == 30_000
-    assert lines(posts).count(b"\n") == len(corpus)
+def test_the_cost_of_reading_grows_with_the_posts(tmp_path: Path) -> None:
+    def corpus_of(count: int) -> Path:
+        posts = [
+            {
+                "post_id": f"p{p}",
+                "sentences": [{"sent_uid": f"p{p}_{s}", "text": f"sentence {s} of {p}"} for s in range(20)],
+            }
+            for p in range(count)
+        ]
+        rows = [f"p{p},{c},{f'p{p}_3|p{p}_4' if p % 3 else ''}" for p in range(count) for c in ("SLEEP", "MOOD")]
+        return maker(tmp_path / str(count))(documents=posts, labels=rows)
+
+    assert growth(read_corpus, corpus_of(400), corpus_of(1600)) < 10  # 4; with the square 16
+    assert len(read_corpus(tmp_path / "1600").posts.texts) == 32_000

@@ -50,7 +50,7 @@ def test_a_card_of_ones_own(write: Write):
         ("expected = { AUROC = [0.5, 0.8, 1] }", "CARD_TYPE", ("[low, high]",)),
         ("expected = { AUROC = 0.9 }", "CARD_TYPE", ("[low, high]",)),
         (f"expected = {{ AUROC = [0, 1{'0' * 400}] }}", "CARD_TYPE", ("[low, high]",)),
-        (f"posts = {'9' * 5000}", "BROKEN_CARD", ("too long",)),
+        (f"posts = {'9' * 5000}", "BROKEN_CARD", ("too many digits",)),
         (f"posts = {'[' * 5000}{']' * 5000}", "BROKEN_CARD", ("too deep",)),
         ("targets = { AUROC = 0.9 }", "CARD_TYPE", ("at_least",)),
         ('n_criteria = 3\ncriteria = ["A"]', "CARD_CONFLICT", ("n_criteria is 3", "lists 1")),

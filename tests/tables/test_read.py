@@ -6,7 +6,6 @@ import gzip
 import hashlib
 import subprocess
 import sys
-import time
 from dataclasses import fields
 from pathlib import Path
 
@@ -18,8 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evidentia.tables import Candidates, Coded, Queries, Ragged, read_run, read_trec
-
-from .conftest import Write
+from growth import growth
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the shared data folder is not beside the project")
@@ -242,15 +240,17 @@ def test_trec_eval_test_data_gives_its_published_map():
     assert round(float(average_precision.mean()), 4) == 0.1785
 
 
-def test_a_run_of_contract_size_reads_quickly(write: Write):
-    uids = [[f"s_{1000 + post}_{at}" for at in range(20)] for post in range(1477)]
-    lines = [
-        f"s_{post},A.{c},{post % 5},{'|'.join(own[c:] + own[:c])},{own[c]}"
-        for post, own in enumerate(uids)
-        for c in range(1, 11)
-    ]
-    path = write("post_id,criterion_id,fold,ranked_sent_uids,gold_sent_uids", *lines)
-    start = time.perf_counter()
-    run = read_run(path)
-    assert time.perf_counter() - start < 3  # about 0.2 s on a quiet machine
-    assert len(run) == 14770
+def test_the_cost_of_reading_grows_with_the_rows(tmp_path: Path):
+    def run_of(posts: int) -> Path:
+        uids = [[f"s_{1000 + post}_{at}" for at in range(20)] for post in range(posts)]
+        lines = [
+            f"s_{post},A.{c},{post % 5},{'|'.join(own[c:] + own[:c])},{own[c]}"
+            for post, own in enumerate(uids)
+            for c in range(1, 11)
+        ]
+        path = tmp_path / f"{posts}.csv"
+        path.write_text("\n".join(["post_id,criterion_id,fold,ranked_sent_uids,gold_sent_uids", *lines]))
+        return path
+
+    assert growth(read_run, run_of(370), run_of(1477)) < 10  # 4; with the square 16
+    assert len(read_run(tmp_path / "1477.csv")) == 14770

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from evidentia.cli import options
 from evidentia.cli.progress import progress_bar
 from evidentia.cli.run import Resume, Workers, note, show_finished, stoppable
 
@@ -23,6 +24,7 @@ def ablate(
     ] = 10_000,
     no_verify: Annotated[bool, typer.Option("--no-verify", help="Do not recompute the last result.")] = False,
     no_report: Annotated[bool, typer.Option("--no-report", help="Draw no pages and no figures.")] = False,
+    max_bytes: options.MaxBytes = options.MAX_BYTES,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
     """Judge the pipeline one stage longer each time: figures, paired deltas, the sweep over gamma, the grid of thresholds.

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from evidentia.cli import options
 from evidentia.cli.progress import progress_bar
 from evidentia.cli.source import refuse
 from evidentia.errors import counted
@@ -31,6 +32,7 @@ def stats(
     splitter: Splitter = "pysbd",
     no_labels: NoLabels = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON.")] = False,
+    max_bytes: options.MaxBytes = options.MAX_BYTES,
 ) -> None:
     """Say how many posts, sentences and queries a corpus has, and how much evidence by criterion."""
     from rich.console import Console
@@ -50,7 +52,12 @@ def stats(
 
 
 @app.command()
-def validate(folder: Folder, splitter: Splitter = "pysbd", no_labels: NoLabels = False) -> None:
+def validate(
+    folder: Folder,
+    splitter: Splitter = "pysbd",
+    no_labels: NoLabels = False,
+    max_bytes: options.MaxBytes = options.MAX_BYTES,
+) -> None:
     """Read a corpus and list every problem found, not just the first; nothing is written.
 
     Exit codes: 0 fine, 2 bad input.
@@ -71,6 +78,7 @@ def import_redsm5(
         str, typer.Option("--splitter", help="Cuts what is not annotated: pysbd, sentencex or lines.")
     ] = "pysbd",
     force: Annotated[bool, typer.Option("--force", help="Replace CORPUS if it is a corpus and nothing else.")] = False,
+    max_bytes: options.MaxBytes = options.MAX_BYTES,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
     """Make a corpus of ReDSM5 as its authors distribute it; you need access to their files.

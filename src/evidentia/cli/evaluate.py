@@ -43,6 +43,8 @@ def evaluate(
     trec_run: options.TrecRun = None,
     ties: options.Ties = "input",
     delimiter: options.Delimiter = ",",
+    max_bytes: options.MaxBytes = options.MAX_BYTES,
+    allow_disjoint: options.AllowDisjoint = False,
     resamples: Annotated[
         int, typer.Option("--resamples", help="Bootstrap resamples of posts; 0 turns intervals off.")
     ] = 10_000,
@@ -82,6 +84,7 @@ def evaluate(
         qrels=qrels,
         trec_run=trec_run,
         ties=ties,
+        allow_disjoint=allow_disjoint,
     )
     with progress_bar("resampling", quiet=quiet or as_json) as progress:
         evaluation = workflow.evaluate(

@@ -22,6 +22,8 @@ def explain(
     trec_run: options.TrecRun = None,
     ties: options.Ties = "input",
     delimiter: options.Delimiter = ",",
+    max_bytes: options.MaxBytes = options.MAX_BYTES,
+    allow_disjoint: options.AllowDisjoint = False,
 ) -> None:
     """Explain a measure in words and formula and, given a run, show numerator, denominator and value of each definition."""
     from evidentia.evaluation.explain import explain_name
@@ -46,5 +48,6 @@ def explain(
             qrels=qrels,
             trec_run=trec_run,
             ties=ties,
+            allow_disjoint=allow_disjoint,
         )
     print_explanation(explain_name(name, chosen, source))

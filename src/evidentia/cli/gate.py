@@ -34,6 +34,7 @@ def gate(
     """
     from evidentia.checks.gate import Recomputed, judge_folder
     from evidentia.report.gate import gate_markdown, print_gate
+    from evidentia.results.folder import replace_file
     from evidentia.tables import load_card
     from evidentia.verify.run import verify_folder
 
@@ -48,7 +49,7 @@ def gate(
     verdict = judge_folder(out, options.listed(target), card=known, recompute=None if trust else recompute)
     if markdown is not None:
         try:
-            markdown.write_text(gate_markdown(verdict), encoding="utf-8")
+            replace_file(markdown, gate_markdown(verdict).encode())
         except OSError as error:
             raise OutputError(f"Cannot write {markdown.name}: {error.strerror}.") from None
     if not quiet:

@@ -27,6 +27,7 @@ def leakage(
     ] = 0.8,
     mapping: options.Mapped = None,
     delimiter: options.Delimiter = ",",
+    max_bytes: options.MaxBytes = options.MAX_BYTES,
 ) -> None:
     """Look for posts in two folds, tuning posts that are judged, near-identical texts across folds, gold in feature names.
 
@@ -35,7 +36,7 @@ def leakage(
     from evidentia.checks.leakage import check_leakage, read_names, read_texts
     from evidentia.report.gate import print_findings
 
-    source = read_source(run, mapping=mapping, delimiter=delimiter)
+    source = read_source(run, mapping=mapping, delimiter=delimiter, allow_disjoint=True)
     known = None if texts is None else read_texts(texts, delimiter=delimiter)
     names = None if features is None else read_names(features)
     findings = check_leakage(source, texts=known, similarity=similarity, features=names)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
+from pathlib import PurePath
 from typing import Annotated
 
 import typer
@@ -26,12 +28,13 @@ from evidentia.cli import (
     report,
     run,
     selective,
+    streams,
     synth,
     tune,
     validate,
     verify,
 )
-from evidentia.errors import EvidentiaError, place_of
+from evidentia.errors import EvidentiaError, place_of, typed
 
 INTERNAL = 70  # neither a failed check (1) nor bad input (2)
 app = typer.Typer(
@@ -84,20 +87,43 @@ def main() -> None:
         signal, "SIGPIPE"
     ):  # when the reader of our output goes away, as `| head` does, stop like other commands
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    streams.prepare()
+    sys.exit(streams.flushed(_run()))
+
+
+def _run() -> int:
+    """The exit code."""
     try:
         app()
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else 0 if stop.code is None else 1
     except EvidentiaError as error:
-        for line in str(error).splitlines():
-            print(f"evidentia: {line}", file=sys.stderr)
-        sys.exit(2)
+        streams.complain(str(error))
+        return 2
     except MemoryError:
-        print("evidentia: not enough memory for this. Evaluate fewer measures or groups at once.", file=sys.stderr)
-        sys.exit(INTERNAL)
-    except Exception as error:  # a bug of ours: say where, and never what was being read
+        streams.complain("not enough memory for this. Evaluate fewer measures or groups at once.")
+        return INTERNAL
+    except Exception as error:
         if os.environ.get("EVIDENTIA_DEBUG"):
             raise
-        print(f"evidentia: internal error, {place_of(error)}. EVIDENTIA_DEBUG=1 shows the traceback.", file=sys.stderr)
-        sys.exit(INTERNAL)
+        if isinstance(error, OSError) and error.strerror:  # of the disk, or of a name that cannot be one
+            return _refused(error)
+        # a bug of ours: say where, and never what was being read
+        streams.complain(f"internal error, {place_of(error)}. EVIDENTIA_DEBUG=1 shows the traceback.")
+        return INTERNAL
+    return 0
+
+
+def _refused(error: OSError) -> int:
+    """Say what the system refused: to write what we print, or to use a file."""
+    if not isinstance(error.filename, str | bytes):
+        if streams.flushed(0, more="\n") == 0:
+            streams.complain(f"{error.strerror}.")
+        return 2
+    parts = PurePath(os.fsdecode(error.filename)).parts or ("",)
+    name = max(parts, key=len) if error.errno == errno.ENAMETOOLONG else parts[-1]
+    streams.complain(f"{typed(name)}: {error.strerror}. Choose another name or folder.")
+    return 2
 
 
 if __name__ == "__main__":

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from evidentia.errors import InputError, shown
-
-_OUTSIDE_BRACKETS = re.compile(r",(?![^(\[]*[)\]])")
+from evidentia.listed import listed as listed  # noqa: PLC0414 - commands take it from here
 
 Mapped = Annotated[
     list[str] | None,
@@ -71,6 +69,23 @@ OtherParticipants = Annotated[
     str,
     typer.Option("--on-mismatch", help="Other participants in one run: 'error', or 'intersect' to compare the shared."),
 ]
+
+
+def _allow(limit: int) -> int:
+    from evidentia.tables.limits import set_max_bytes
+
+    return set_max_bytes(limit)
+
+
+MAX_BYTES = 1_000_000_000
+MaxBytes = Annotated[
+    int,
+    typer.Option("--max-bytes", metavar="N", callback=_allow, help="How many bytes a gzip file may unpack to."),
+]
+AllowDisjoint = Annotated[
+    bool,
+    typer.Option("--allow-disjoint", help="Do not mind that no gold uid occurs in any ranking."),
+]
 NoReport = Annotated[bool, typer.Option("--no-report", help="Write numbers and tables, but neither page nor figures.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace OUT if it is an earlier result.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print only the summary, as JSON.")]
@@ -90,16 +105,6 @@ def result_of(folder: Path) -> Path:
 ResultFolder = Annotated[
     Path, typer.Argument(metavar="OUT", help="A result folder, or that of `evidentia run`.", callback=result_of)
 ]
-
-
-def listed(values: list[str] | None) -> tuple[str, ...]:
-    """The members of a list option; commas inside brackets belong to a member.
-
-    >>> listed(["AUROC,F1(avg=post,empty=1)", "MRR"])
-    ('AUROC', 'F1(avg=post,empty=1)', 'MRR')
-    """
-    parts = (part.strip() for value in values or () for part in _OUTSIDE_BRACKETS.split(value))
-    return tuple(part for part in parts if part)
 
 
 def mapping_of(values: list[str] | None) -> dict[str, str]:

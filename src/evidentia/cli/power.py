@@ -19,10 +19,11 @@ def power(
     profile: options.ProfileName = "contract",
     mapping: options.Mapped = None,
     delimiter: options.Delimiter = ",",
+    max_bytes: options.MaxBytes = options.MAX_BYTES,
 ) -> None:
     """Say how many posts are needed to certify a target and, given a run, whether it can be certified on it."""
     from evidentia.evaluation.power import power_report
     from evidentia.report.console import print_power
 
-    source = None if run is None else read_source(run, mapping=mapping, delimiter=delimiter)
+    source = None if run is None else read_source(run, mapping=mapping, delimiter=delimiter, allow_disjoint=True)
     print_power(power_report(target, run=source, confidence=confidence, power=wanted, profile=profile))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from evidentia.cli import options
 from evidentia.errors import InputError, OutputError, counted
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ def predict(
         bool, typer.Option("--texts", help="Also write the evidence sentences themselves (.jsonl or .parquet).")
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace FILE.")] = False,
+    max_bytes: options.MaxBytes = options.MAX_BYTES,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
     """Apply a trained pipeline to new posts: a state, a probability and the evidence sentences for every criterion.

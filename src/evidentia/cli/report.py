@@ -26,6 +26,7 @@ def report(
         typer.Option("--include-text", metavar="FILE", help="Sentences (sent_uid, text) for the error browser."),
     ] = None,
     open_it: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+    max_bytes: options.MaxBytes = options.MAX_BYTES,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
     """Draw the report of a result: one page that needs no network, figures, LaTeX, Markdown."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from evidentia.cli import options
 from evidentia.cli.progress import progress_bar
 from evidentia.errors import InputError, OutputError
 
@@ -36,6 +37,7 @@ def run(
     init: Annotated[
         Path | None, typer.Option("--init", metavar="FILE", help="Write a configuration with every default, and stop.")
     ] = None,
+    max_bytes: options.MaxBytes = options.MAX_BYTES,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
     """Train the pipeline of a configuration fold by fold, write its run, then evaluate, verify and report.

@@ -35,6 +35,7 @@ def selective(
     measures: options.SelectiveMeasures = None,
     mapping: options.Mapped = None,
     delimiter: options.Delimiter = ",",
+    max_bytes: options.MaxBytes = options.MAX_BYTES,
     resamples: options.ParticipantResamples = 10_000,
     ci: options.Level = 0.95,
     ci_method: options.IntervalMethod = "percentile",

@@ -38,6 +38,7 @@ def read_source(
     qrels: Path | None = None,
     trec_run: Path | None = None,
     ties: str = "input",
+    allow_disjoint: bool = False,
 ) -> Run:
     """The run that the arguments name; an error says which combination is meant."""
     from evidentia.tables import load_card, read_run, read_trec
@@ -60,10 +61,11 @@ def read_source(
             delimiter=delimiter,
             card=known,
             by=listed(by),
+            allow_disjoint=allow_disjoint,
         )
     assert qrels is not None
     assert trec_run is not None
-    return read_trec(qrels, trec_run, ties=order)
+    return read_trec(qrels, trec_run, ties=order, allow_disjoint=allow_disjoint)
 
 
 def problems_of(
@@ -75,6 +77,7 @@ def problems_of(
     card: str | None,
     qrels: Path | None,
     trec_run: Path | None,
+    allow_disjoint: bool = False,
 ) -> tuple[Problem, ...]:
     """Everything that is wrong with the input."""
     from evidentia.tables import load_card, validate_run, validate_trec
@@ -84,10 +87,17 @@ def problems_of(
         raise InputError("--map, --candidates and --card do not apply to TREC files.")
     known = None if card is None else load_card(card)
     if run is not None:
-        return validate_run(run, candidates=candidates, mapping=mapping_of(mapping), delimiter=delimiter, card=known)
+        return validate_run(
+            run,
+            candidates=candidates,
+            mapping=mapping_of(mapping),
+            delimiter=delimiter,
+            card=known,
+            allow_disjoint=allow_disjoint,
+        )
     assert qrels is not None
     assert trec_run is not None
-    return validate_trec(qrels, trec_run)
+    return validate_trec(qrels, trec_run, allow_disjoint=allow_disjoint)
 
 
 def failed_checks(
@@ -98,7 +108,9 @@ def failed_checks(
 
     if run is None:
         return []
-    source = read_source(run, candidates=candidates, mapping=mapping, delimiter=delimiter, card=card)
+    source = read_source(
+        run, candidates=candidates, mapping=mapping, delimiter=delimiter, card=card, allow_disjoint=True
+    )
     return [finding for finding in check_run(source) if finding.status == "failed"]
 
 

@@ -111,15 +111,15 @@ def _refuse_to_replace(out: Path, names: Sequence[str], force: bool) -> None:
 
 
 def _evidence(out: Path, force: bool, *, format: str, trec: bool, **settings: Any) -> list[Path]:
-    from evidentia.synth import synthetic_run, write_run, write_trec
+    from evidentia.synth import synthetic_run
+    from evidentia.synth.files import run_files, trec_files, write_files
 
     names = [f"per_query.{format}", f"candidates.{format}", *(["qrels.txt", "run.txt"] if trec else [])]
     _refuse_to_replace(out, names, force)
     if settings["positives"] is None and (settings["posts"], settings["criteria"]) == (1477, 10):
         settings["positives"] = 1379
     run = synthetic_run(**settings)
-    written = write_run(run, out, format=format)
-    return [*written, *write_trec(run, out)] if trec else written
+    return write_files(out, run_files(run, format=format) | (trec_files(run) if trec else {}))
 
 
 def _corpus(out: Path, force: bool, **settings: Any) -> list[Path]:

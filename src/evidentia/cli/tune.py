@@ -40,6 +40,7 @@ def tune(
     rows: options.TuneFile = None,
     mapping: options.Mapped = None,
     delimiter: options.Delimiter = ",",
+    max_bytes: options.MaxBytes = options.MAX_BYTES,
     force: Annotated[bool, typer.Option("--force", help="Replace FILE if it holds earlier thresholds.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
@@ -52,7 +53,9 @@ def tune(
 
     choices = _choices(rule, three_state, options.listed(targets), certify, delta, calibrate, seed)
     protocol.may_write_tuning(out, force=force)
-    tuning = protocol.tune(read_source(run, tune=rows, mapping=mapping, delimiter=delimiter), choices)
+    tuning = protocol.tune(
+        read_source(run, tune=rows, mapping=mapping, delimiter=delimiter, allow_disjoint=True), choices
+    )
     protocol.write_tuning(out, tuning, force=force)
     if not quiet:
         print_tuning(tuning, out, defaults=protocol.unnamed_targets(options.listed(targets)))

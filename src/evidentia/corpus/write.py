@@ -35,7 +35,7 @@ def write_corpus(posts: Posts, folder: Path | str, *, force: bool = False) -> No
             (temporary / LABELS).write_bytes(_labels(posts))
         read_corpus(temporary, splitter="lines", labels=posts.gold is not None)
 
-    replace_folder(folder, fill)
+    replace_folder(folder, fill, force=force)
 
 
 def may_write_corpus(folder: Path, *, force: bool) -> None:

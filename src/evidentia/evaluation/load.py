@@ -42,6 +42,7 @@ def load_result(folder: Path) -> LoadedResult:
     options = manifest.get("options") or {}
     run = read_run(
         folder / "per_query.csv",
+        allow_disjoint=True,  # whoever evaluated it was warned
         candidates=_kept(folder, "candidates.parquet", manifest),
         tune=_kept(folder, "tune.parquet", manifest),
         by=tuple(options.get("by", ())),

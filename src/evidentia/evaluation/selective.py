@@ -79,7 +79,8 @@ def signals_for(items: Items, confidence: Sequence[str] | None) -> tuple[tuple[s
     if confidence:
         named = tuple(dict.fromkeys(confidence))
     else:
-        named = ("confidence",) if "confidence" in items.signals else ("llm", "total_evidence")
+        usual = ("confidence",) if "confidence" in items.signals else ("llm", "total_evidence")
+        named = tuple(name for name in usual if name in items.signals) or usual  # newer files lack some counts
     for name in named:
         items.confidence(name)
     return named, ()

@@ -134,6 +134,8 @@ def _wants(sides: Sides, confidence: Sequence[str] | None, loss: str | None, gri
     signals, _ = signals_for(sides[0], confidence)
     if confidence and ALL in confidence:
         signals = tuple(name for name in signals if name in signals_for(sides[1], confidence)[0])
+    elif not confidence:
+        signals = tuple(name for name in signals if name in sides[1].signals) or signals
     tasks = [task_for(side, confidence=signals, loss=loss, coverage=grid) for side in sides]
     shared = dict.fromkeys(want for want in tasks[0].wants if want in set(tasks[1].wants))
     usual = [loss] if loss else ["abs", "abs_norm"] if sides[0].item_max is not None else ["abs"]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
 from contextlib import suppress
 from pathlib import Path
 
 from evidentia.errors import OutputError
+from evidentia.results.locking import is_at, try_lock
 
 
 class Lock:
@@ -36,11 +36,11 @@ def take(path: Path) -> Lock:
         path.parent.mkdir(parents=True, exist_ok=True)
         while True:
             lock = Lock(handle := os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644))
-            if not _locked(handle):
+            if try_lock(handle) is False:  # where there are no locks, nobody is kept out
                 raise OutputError(
                     f"{name} is being written by another command{_holder(path)}. Wait for it, or choose another folder with -o."
                 )
-            if _is_at(handle, path):
+            if is_at(handle, path):
                 break
             lock.release()  # its holder has finished and removed it
     except OSError as error:
@@ -49,28 +49,6 @@ def take(path: Path) -> Lock:
         os.ftruncate(handle, 0)
         os.write(handle, str(os.getpid()).encode())
     return lock
-
-
-def _locked(handle: int) -> bool:
-    """Whether the lock is ours now; where there are no locks, nobody is kept out."""
-    if sys.platform == "win32":
-        return True
-    import fcntl
-
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # a file system without locks
-        return True
-    return True
-
-
-def _is_at(handle: int, path: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(handle), os.stat(path))
-    except FileNotFoundError:
-        return False
 
 
 def _holder(path: Path) -> str:

@@ -57,7 +57,7 @@ def decided(
         )
         for part, split in (("tune", "TUNE"), ("eval", "EVAL"))
     )
-    tuning = tune(read_run(judged, tune=tuned_on), variant.choices)
+    tuning = tune(read_run(judged, tune=tuned_on, allow_disjoint=True), variant.choices)
     _refuse_untuned(tuning)
     known = tuning.by_fold()
     made = tuple(decider(one, gold, system, variant, known[one.division.fold]) for one in scored)
@@ -152,7 +152,7 @@ def final_decider(plan: Plan, store: Checkpoints, division: Division, variant: V
     assert gold is not None
     scored = Scored.of(plan.posts, division, plan.system, store, variant)
     rows = query_rows(scored, gold, division.tune, split="EVAL", ranked_by=variant.ranked_by)
-    tuning = tune_rows(read_run(rows.drop("fold", "split")).queries, variant.choices)
+    tuning = tune_rows(read_run(rows.drop("fold", "split"), allow_disjoint=True).queries, variant.choices)
     if tuning.reason not in {None, REJECT_ALL}:
         raise InputError(
             f"The model for use {tuning.reason}. Give more posts with evidence, or set run.final_model to false."

@@ -29,6 +29,13 @@ from evidentia.results import loads
 
 FILE, SCHEMA = "pipeline.json", "evidentia.model/1"
 AGAIN = "Train again with `evidentia run`."
+DAMAGE = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+)  # after an edit whose hashes were renewed
 _USUAL = ("models/final", "final", "models/fold-0")
 
 
@@ -62,14 +69,19 @@ class Trained:
 
     def predict(self, posts: Posts, *, texts: bool = False) -> pl.DataFrame:
         """A row per query: probability, state, the evidence sentences; their texts only on request."""
-        return predicted_rows(self.score(posts), self.decider, ranked_by=self.system.last, texts=texts)
+        try:
+            with np.errstate(over="raise", invalid="raise", divide="raise"):
+                return predicted_rows(self.score(posts), self.decider, ranked_by=self.system.last, texts=texts)
+        except DAMAGE as error:
+            raise InputError(f"What the model learnt cannot be applied ({type(error).__name__}). {AGAIN}") from error
 
 
-def load_trained(folder: Path) -> Trained:
+def load_trained(folder: str | Path) -> Trained:
     """Read a trained pipeline: the folder of a run (its model for use), of its models, or of one fold.
 
     Folders of models that its configuration names are looked for from the working directory.
     """
+    folder = Path(folder)
     home = next((place for place in (folder, *(folder / name for name in _USUAL)) if (place / FILE).is_file()), None)
     if home is None:
         raise InputError(
@@ -82,7 +94,7 @@ def load_trained(folder: Path) -> Trained:
         if document.get("schema") != SCHEMA:
             raise ValueError("another schema")
         return _trained(home, document)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, *DAMAGE):
         raise InputError(f"{home.resolve().name}/{FILE} cannot be read. {AGAIN}") from None
 
 

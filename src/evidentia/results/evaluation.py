@@ -48,6 +48,7 @@ class Evaluation:
         default_factory=dict, repr=False
     )  # values, and which of them count
     resolve: Callable[[str], str] = field(default=str, repr=False)
+    source: object = field(default=None, repr=False)  # what it was made of, for comparisons
     writer: Callable[[Evaluation, Path, bool], None] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:

@@ -1,39 +1,50 @@
-"""Folders and files that are written all or nothing: filled under another name beside their place, and renamed at the end."""
+"""Folders and files that are written all or nothing: filled under another name beside their place, and renamed at the end.
+
+The hidden name is locked while its command lives: what a command left that was killed is cleared away by the next one.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
+import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from evidentia.errors import OutputError
+from evidentia.results.locking import is_at, try_lock
 
 PARTIAL = ".partial"  # ends the hidden name of what is being written
+_OLD = ".old"  # before the random part: holds what is being replaced
+_LEFTOVER = re.compile(r"\..+\.[a-z0-9_]{8}\.partial", re.DOTALL)
+_LONGEST = 150  # bytes of a name that a hidden name takes over: 255 are allowed, and it gets longer
 
 
-def replace_folder(folder: Path, fill: Callable[[Path], None]) -> None:
+def replace_folder(folder: Path, fill: Callable[[Path], None], *, force: bool) -> None:
     """Let ``fill`` write into a temporary folder beside ``folder`` and move it into place; on failure nothing changes.
 
-    Whether what is there may be replaced is for the caller to say, before.
+    Whether what is there may be replaced is for the caller to say, before. Without ``force`` nothing is: where another
+    command has written the folder meanwhile, that is an OutputError.
     """
     folder = folder.resolve()
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=PARTIAL, dir=folder.parent))
-    except OSError as error:
-        raise OutputError(
-            f"Cannot write beside {folder.name}: {error.strerror}. Choose another folder with -o."
-        ) from None
-    try:
-        fill(temporary)
-        temporary.chmod(0o777 & ~_umask())
-        _swap(temporary, folder)
-    except OSError as error:
-        raise OutputError(f"Writing {folder.name} failed: {error.strerror}. Nothing was changed.") from None
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+    with ExitStack() as stack:
+        try:
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            clear_leftovers(folder.parent, folders=True)
+            temporary = stack.enter_context(_temporary_folder(folder))
+        except OSError as error:
+            raise OutputError(
+                f"Cannot write beside {folder.name}: {error.strerror}. Choose another folder with -o."
+            ) from None
+        try:
+            fill(temporary)
+            temporary.chmod(0o777 & ~_umask())
+            (_swap if force else _place)(temporary, folder)
+        except OSError as error:
+            raise OutputError(f"Writing {folder.name} failed: {error.strerror}. Nothing was changed.") from None
 
 
 def replace_file(path: Path, content: bytes) -> None:
@@ -41,16 +52,96 @@ def replace_file(path: Path, content: bytes) -> None:
 
     Others may read it as far as the umask lets them: what is made of posts is as private as its owner wants.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=PARTIAL, dir=path.parent)
-    temporary = Path(name)
+    replace_files(path.parent, {path.name: content})
+
+
+def replace_files(folder: Path, contents: Mapping[str, bytes], *, mode: int = 0o666) -> None:
+    """Write several files of a folder; only when all of them are on the disk are they moved into place."""
+    with ExitStack() as stack:
+        written = []
+        for name, content in contents.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            temporary = stack.enter_context(_temporary_file(folder / name, content))
+            temporary.chmod(mode & ~_umask())
+            written.append((temporary, folder / name))
+        for temporary, path in written:
+            temporary.replace(path)
+
+
+def clear_leftovers(folder: Path, *, folders: bool = False) -> None:
+    """Remove what commands left in a folder that were killed while they wrote; what a living one writes is locked.
+
+    With ``folders`` hidden folders right inside are meant, else files at any depth. A folder that was being replaced, and
+    is not there any more, is put back.
+    """
+    paths = folder.glob(f".*{PARTIAL}") if folders else folder.rglob(f".*{PARTIAL}")
+    for path in list(paths):
+        if not _LEFTOVER.fullmatch(path.name) or path.is_symlink() or path.is_dir() != folders:
+            continue
+        with suppress(OSError), _held(path) as held:
+            if held and not folders:
+                path.unlink()
+            elif held and path.stat().st_mode & 0o077 == 0:  # as ours are
+                _put_back(path)
+                shutil.rmtree(path, ignore_errors=True)
+
+
+def _put_back(leftover: Path) -> None:
+    if leftover.name[: -len(PARTIAL) - 9].endswith(_OLD):
+        for path in leftover.iterdir():
+            if not (leftover.parent / path.name).exists():
+                path.rename(leftover.parent / path.name)
+
+
+@contextmanager
+def _held(path: Path) -> Iterator[bool]:
+    """Whether nobody else has the lock of a file or folder; it is ours inside."""
+    if sys.platform == "win32":
+        yield False
+        return
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        yield try_lock(handle) is True and is_at(handle, path)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def _temporary_folder(folder: Path, mark: str = "") -> Iterator[Path]:
+    """A hidden folder beside another, locked as long as it is in use."""
+    while True:
+        name = tempfile.mkdtemp(prefix=_hidden(folder, mark), suffix=PARTIAL, dir=folder.parent)
+        handle = None if sys.platform == "win32" else os.open(name, os.O_RDONLY)
+        if handle is None or (try_lock(handle) is not False and is_at(handle, Path(name))):
+            break
+        os.close(handle)  # somebody took it for a leftover
+    try:
+        yield Path(name)
+    finally:
+        shutil.rmtree(name, ignore_errors=True)
+        if handle is not None:
+            os.close(handle)
+
+
+@contextmanager
+def _temporary_file(path: Path, content: bytes) -> Iterator[Path]:
+    """A hidden file beside another with all of its content, locked as long as it is in use."""
+    handle, name = tempfile.mkstemp(prefix=_hidden(path), suffix=PARTIAL, dir=path.parent)
+    held = None
     try:
         with os.fdopen(handle, "wb") as file:
+            try_lock(handle)
+            held = None if sys.platform == "win32" else os.dup(handle)  # keeps the lock when the file is closed
             file.write(content)
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(path)
+        yield Path(name)
     finally:
-        temporary.unlink(missing_ok=True)
+        Path(name).unlink(missing_ok=True)
+        if held is not None:
+            os.close(held)
+
+
+def _hidden(path: Path, mark: str = "") -> str:
+    return f".{path.name.encode(errors='surrogateescape')[:_LONGEST].decode(errors='ignore')}{mark}."
 
 
 def _umask() -> int:
@@ -59,17 +150,29 @@ def _umask() -> int:
     return mask
 
 
-def _swap(temporary: Path, folder: Path) -> None:
-    if not folder.exists():
-        temporary.rename(folder)
-        return
-    old = Path(tempfile.mkdtemp(prefix=f".{folder.name}.old.", suffix=PARTIAL, dir=folder.parent))
-    folder.rename(old / folder.name)
+def _place(temporary: Path, folder: Path) -> None:
+    """Move a folder where none is, or an empty one; one that another command wrote meanwhile stays."""
+    with suppress(OSError):
+        folder.rmdir()
     try:
         temporary.rename(folder)
     except OSError:
-        (old / folder.name).rename(folder)
-        raise
-    finally:
         if folder.exists():
-            shutil.rmtree(old, ignore_errors=True)
+            raise OutputError(
+                f"{folder.name} was written by another command meanwhile, and stays as it is. "
+                "Choose another folder with -o, or replace it with --force."
+            ) from None
+        raise
+
+
+def _swap(temporary: Path, folder: Path) -> None:
+    """Move a folder into the place of another, which is put back where that fails."""
+    with _temporary_folder(folder, _OLD) as old:
+        with suppress(FileNotFoundError):
+            folder.rename(old / folder.name)
+        try:
+            temporary.rename(folder)
+        except OSError:
+            if not folder.exists() and (old / folder.name).exists():
+                (old / folder.name).rename(folder)
+            raise

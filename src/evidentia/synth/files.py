@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import io
+import os
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import polars as pl
 
 from evidentia.errors import InputError, OutputError, shown
+from evidentia.results.folder import replace_files
 from evidentia.synth.run import SyntheticRun
 
 FORMATS = ("csv", "parquet", "jsonl")
@@ -18,17 +23,15 @@ def write_run(run: SyntheticRun, folder: Path | str, *, format: str = "csv", ste
     ``stem`` goes before the name: ``stem="demo_"`` gives ``demo_per_query.csv``.
     In CSV the uids of a list are joined by ``|``.
     """
+    return write_files(folder, run_files(run, format=format, stem=stem))
+
+
+def run_files(run: SyntheticRun, *, format: str = "csv", stem: str = "") -> dict[str, bytes]:
+    """The files that ``write_run`` writes, by their names."""
     if format not in FORMATS:
         raise InputError(f"There is no format {shown(format)}. Choose one of: {', '.join(FORMATS)}.")
     tables = {"per_query": run.per_query, "candidates": run.candidates}
-    target = made_folder(folder)
-    written = []
-    for name, table in tables.items():
-        if table.width:
-            path = target / f"{stem}{name}.{format}"
-            _write_table(table, path, format)
-            written.append(path)
-    return written
+    return {f"{stem}{name}.{format}": _packed(table, format) for name, table in tables.items() if table.width}
 
 
 def write_trec(run: SyntheticRun, folder: Path | str, *, tag: str = "synthetic") -> tuple[Path, Path]:
@@ -36,6 +39,12 @@ def write_trec(run: SyntheticRun, folder: Path | str, *, tag: str = "synthetic")
 
     A topic is ``post_id::criterion_id``.
     """
+    of_qrels, of_run = write_files(folder, trec_files(run, tag=tag))
+    return of_qrels, of_run
+
+
+def trec_files(run: SyntheticRun, *, tag: str = "synthetic") -> dict[str, bytes]:
+    """The files that ``write_trec`` writes, by their names."""
     if not run.candidates.width:
         raise InputError("The run has no candidates to write. Make it with candidates=True.")
     topics = run.candidates.select(
@@ -50,26 +59,34 @@ def write_trec(run: SyntheticRun, folder: Path | str, *, tag: str = "synthetic")
         "score",
         pl.lit(tag).alias("tag"),
     )
-    target = made_folder(folder)
-    for table, name in ((qrels, "qrels.txt"), (ranking, "run.txt")):
-        table.write_csv(target / name, separator=" ", include_header=False, quote_style="never")
-    return target / "qrels.txt", target / "run.txt"
+    return {
+        name: table.write_csv(separator=" ", include_header=False, quote_style="never").encode()
+        for table, name in ((qrels, "qrels.txt"), (ranking, "run.txt"))
+    }
 
 
-def made_folder(folder: Path | str) -> Path:
-    """Make the folder, and those above it, if it is not there."""
+def write_files(folder: Path | str, contents: Mapping[str, bytes]) -> list[Path]:
+    """Write files into a folder, made if it is not there: all of them or none."""
     target = Path(folder)
+    new = not os.path.exists(target)  # the method of Path fails for long names
     try:
-        target.mkdir(parents=True, exist_ok=True)
+        replace_files(target, contents)
     except OSError as error:
-        raise OutputError(f"Cannot make the folder {target}: {error.strerror}. Choose another.") from error
-    return target
+        if new:
+            with suppress(OSError):
+                target.rmdir()
+        raise OutputError(
+            f"Cannot write into {target.name}: {error.strerror}. Choose another folder, or make room."
+        ) from None
+    return [target / name for name in contents]
 
 
-def _write_table(table: pl.DataFrame, path: Path, format: str) -> None:
+def _packed(table: pl.DataFrame, format: str) -> bytes:
+    buffer = io.BytesIO()
     if format == "parquet":
-        table.write_parquet(path)
+        table.write_parquet(buffer)
     elif format == "jsonl":
-        table.write_ndjson(path)
+        table.write_ndjson(buffer)
     else:
-        table.with_columns(pl.col(pl.List(pl.String)).list.join("|")).write_csv(path)
+        table.with_columns(pl.col(pl.List(pl.String)).list.join("|")).write_csv(buffer)
+    return buffer.getvalue()

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from evidentia.errors import InputError, OutputError, shown
+from evidentia.errors import InputError, shown
 from evidentia.results import dumps
-from evidentia.synth.files import made_folder
+from evidentia.synth.files import write_files
 from evidentia.synth.truth import Bools, Floats, Ints
 from evidentia.tables.phq8_results import HIGHEST_SCORE, PHQ8_ITEMS
 
@@ -70,11 +70,7 @@ def synthetic_phq8(
 def write_phq8(run: Mapping[str, Any], path: Path | str) -> Path:
     """Write a run as strict JSON, and its folder if there is none; the same run gives the same bytes."""
     target = Path(path)
-    made_folder(target.parent)
-    try:
-        target.write_bytes(dumps(run).encode())
-    except OSError as error:
-        raise OutputError(f"Cannot write {target.name}: {error.strerror}. Choose another name.") from error
+    write_files(target.parent, {target.name: dumps(run).encode()})
     return target
 
 

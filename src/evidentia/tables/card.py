@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from importlib import resources
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from evidentia.errors import InputError, Problem, shown
+from evidentia.tables.limits import parse_toml
 from evidentia.tables.queries import Queries
 
 _EMPTY: Mapping[str, Any] = MappingProxyType({})
@@ -117,12 +117,11 @@ def built_in_cards() -> dict[str, Any]:
 
 def _parse(content: bytes, name: str) -> DatasetCard:
     try:
-        raw = tomllib.loads(content.decode())
+        raw = parse_toml(content.decode())
     except UnicodeDecodeError:
         raise InputError(Problem("WRONG_ENCODING", f"{name}: not UTF-8. Re-save it as UTF-8.")) from None
-    except (ValueError, RecursionError) as error:  # also numbers of thousands of digits, lists in lists in lists
-        reason = error if isinstance(error, tomllib.TOMLDecodeError) else "a value is too long or too deep"
-        message = f"{name}: not a TOML file ({reason}). Correct that line."
+    except ValueError as error:
+        message = f"{name}: not a TOML file ({error}). Correct that line."
         raise InputError(Problem("BROKEN_CARD", message)) from None
     problems: list[Problem] = []
     values = {key: _value(key, value, name, problems) for key, value in raw.items()}

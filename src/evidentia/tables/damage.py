@@ -84,7 +84,7 @@ def broken_jsonl(name: str, data: bytes) -> list[Problem]:
     for number, line in json_lines(data):
         try:
             record = json.loads(line, parse_constant=_refuse_constant)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             bad.append((number, str(error) if isinstance(error, _ConstantError) else "not JSON"))
             continue
         if not isinstance(record, dict):

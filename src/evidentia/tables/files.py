@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import hashlib
 import io
 import os
-import zlib
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -17,8 +16,9 @@ import numpy as np
 import polars as pl
 
 from evidentia.errors import InputError, counted, shown
-from evidentia.tables import damage
+from evidentia.tables import damage, limits
 from evidentia.tables.damage import refuse
+from evidentia.tables.pandas_frame import from_pandas, is_pandas
 from evidentia.tables.queries import Ints
 
 _FORMATS = {
@@ -98,11 +98,7 @@ def read_content(path: Path) -> Content:
         raise refuse("UNREADABLE_FILE", message) from None
     sha256 = hashlib.sha256(data).hexdigest()
     if data[:2] == b"\x1f\x8b":
-        try:
-            data = gzip.decompress(data)
-        except (OSError, EOFError, zlib.error):
-            message = f"{path.name}: a gzip file that is damaged or cut short. Copy or download it again."
-            raise refuse("BROKEN_GZIP", message) from None
+        data = limits.gunzip(path.name, data)
     return Content(path.name, sha256, data)
 
 
@@ -150,11 +146,12 @@ def _distinct_columns(name: str, text: bytes, delimiter: str) -> list[str]:
             f"{name}: the column names cannot be read (line 1). Write them on one line, each ended as the rows are."
         )
         raise refuse("BROKEN_CSV", message) from None
-    repeated = sorted({column for column in header if header.count(column) > 1})
+    limits.refuse_columns(name, len(header))
+    repeated = sorted(column for column, count in Counter(header).items() if count > 1)
     if repeated:
         message = (
             f"{name}: {counted(len(repeated), 'repeated column name')} "
-            f"(line 1: {', '.join(map(shown, repeated))}). "
+            f"(line 1: {', '.join(map(shown, repeated[:5]))}{', ...' if repeated[5:] else ''}). "
             "Give every column a name of its own."
         )
         raise refuse("DUPLICATE_COLUMN", message)
@@ -171,6 +168,7 @@ def _may_have_short_rows(frame: pl.DataFrame, text: bytes, delimiter: str) -> bo
 
 def _load_jsonl(content: Content) -> Loaded:
     text = content.text()
+    limits.refuse_jsonl(content.name, text)
     try:
         frame = pl.read_ndjson(io.BytesIO(text), infer_schema_length=None)
     except _POLARS_ERRORS:
@@ -193,15 +191,21 @@ def _load_parquet(content: Content) -> Loaded:
 def _load_dataframe(source: object) -> Loaded:
     if isinstance(source, pl.LazyFrame):
         source = source.collect()
-    if not isinstance(source, pl.DataFrame):
-        if not hasattr(source, "__arrow_c_stream__"):
-            message = (
-                f"<dataframe>: a {type(source).__name__} is not a table. Give a path, or a polars, pandas or "
-                "pyarrow data frame."
-            )
-            raise refuse("NOT_A_TABLE", message)
-        source = pl.DataFrame(source)
+    if is_pandas(source):
+        source = from_pandas(source)
+    elif not isinstance(source, pl.DataFrame):
+        source = _from_arrow(source)
     return Loaded("<dataframe>", _without_index(source), _row)
+
+
+def _from_arrow(source: object) -> pl.DataFrame:
+    try:
+        if hasattr(source, "__arrow_c_stream__"):
+            return pl.DataFrame(source)
+    except _POLARS_ERRORS:  # a single column speaks Arrow too
+        pass
+    message = f"<dataframe>: a {type(source).__name__} is not a table. Give a path, or a polars, pandas or pyarrow data frame."
+    raise refuse("NOT_A_TABLE", message)
 
 
 def _without_index(frame: pl.DataFrame) -> pl.DataFrame:

@@ -20,6 +20,7 @@ from evidentia.tables.damage import refuse
 from evidentia.tables.files import Loaded, load
 from evidentia.tables.items import Items, names_a_signal
 from evidentia.tables.labels import item_label_problems
+from evidentia.tables.limits import unpacking
 from evidentia.tables.order import by_number
 from evidentia.tables.phq8 import read_phq8
 from evidentia.tables.phq8_results import HIGHEST_SCORE
@@ -38,6 +39,7 @@ def read_items(
     item_max: float | None = None,
     mapping: Mapping[str, str] | None = None,
     delimiter: str = ",",
+    max_bytes: int | None = None,
 ) -> Items:
     """Read and check the items of a predictor that may abstain.
 
@@ -45,7 +47,7 @@ def read_items(
     A CSV, TSV, Parquet or JSONL file (gzip too) or a data frame has one row per item: cluster_id, item, pred (empty
     where it abstained), gt and confidence; every further column of numbers is a further signal, and where there is one,
     confidence may be missing. ``item_max`` is the largest possible error, by which normalised losses are divided.
-    ``mapping`` and ``delimiter`` are those of read_run.
+    ``mapping``, ``delimiter`` and ``max_bytes`` are those of read_run.
 
     >>> row = {"cluster_id": [2, 1], "item": ["a", "a"], "pred": [None, 3], "gt": [1, 2], "confidence": [None, 0.5]}
     >>> items = read_items(pl.DataFrame(row))
@@ -54,10 +56,13 @@ def read_items(
     """
     if isinstance(source, Mapping) or _is_json(source):
         _refuse_for_phq8(item_max, mapping)
-        return read_phq8(source if isinstance(source, Mapping) else Path(source), mode=mode)
+        with unpacking(max_bytes):
+            return read_phq8(source if isinstance(source, Mapping) else Path(source), mode=mode)
     if mode is not None:
         raise refuse("MODE", f"mode is {shown(mode)}, but a table has no modes. Leave mode out.")
-    return _read_table(load(source, delimiter=delimiter), mapping, _checked_max(item_max))
+    with unpacking(max_bytes):
+        loaded = load(source, delimiter=delimiter)
+    return _read_table(loaded, mapping, _checked_max(item_max))
 
 
 def _is_json(source: object) -> TypeGuard[str | os.PathLike[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from evidentia.errors import InputError, Problem
+from evidentia.errors import InputError, InputWarning, Problem
 from evidentia.tables.build import build, canonical_order, completed, fold_labels, written
 from evidentia.tables.candidates import Pool, align, derive, gather, marked, pool_problems, uid_in_two_posts
 from evidentia.tables.card import DatasetCard, load_card
@@ -19,6 +20,8 @@ from evidentia.tables.checks import missing_pairs, row_problems, train_problems,
 from evidentia.tables.columns import CANDIDATES, PER_QUERY, Typed, missing_column, typed
 from evidentia.tables.files import load
 from evidentia.tables.labels import label_problems
+from evidentia.tables.limits import unpacking
+from evidentia.tables.overlap import overlap
 from evidentia.tables.queries import Candidates, Ints, Queries
 from evidentia.tables.run import Run, Source
 from evidentia.tables.split import Split, between_parts, split_rows
@@ -36,12 +39,16 @@ def read_run(
     delimiter: str = ",",
     card: DatasetCard | str | Path | None = None,
     by: Sequence[str] = (),
+    max_bytes: int | None = None,
+    allow_disjoint: bool = False,
 ) -> Run:
     """Read and check a run: a CSV, TSV, Parquet or JSONL file (gzip too), or a polars, pandas or Arrow table.
 
     ``mapping`` gives canonical name -> column in the file; ``by`` names further columns to slice by. ``tune`` holds
     the TUNE rows where they are in a table of their own. All problems that one pass can find are raised together in
-    one InputError.
+    one InputError. A gzip file may unpack to ``max_bytes``, by default 1,000,000,000.
+    Where no gold uid occurs in any ranking, that is an InputWarning, and an InputError where uids seem to be joined by
+    another character than ``|``; ``allow_disjoint`` lets both pass.
 
     >>> run = read_run(pl.DataFrame({"post_id": [1], "criterion_id": ["A.1"], "gold_sent_uids": ["s1|s2"]}))
     >>> len(run), run.queries.n_gold.tolist()
@@ -49,17 +56,21 @@ def read_run(
     """
     by = (by,) if isinstance(by, str) else tuple(by)
     reader = _Reader(delimiter)
-    run, pool = reader.run(source, mapping, by), reader.candidates(candidates, candidates_mapping)
-    tuned_on = reader.tune(tune, mapping)
+    with unpacking(max_bytes):
+        run, pool = reader.run(source, mapping, by), reader.candidates(candidates, candidates_mapping)
+        tuned_on = reader.tune(tune, mapping)
     read_card = reader.card(card)
     if run is None or reader.problems:
         raise InputError(*reader.problems)
     inputs = _Inputs(run, pool, tuned_on, read_card, tuple(reader.sources))
     problems = [problem for given in inputs.tables for problem in given.problems]
     checked = _check(inputs, problems, by)
+    warned = () if problems or allow_disjoint else _overlaps(checked, problems)
     if problems:
         raise InputError(*problems)
-    return _run(inputs, checked, by)
+    for words in warned:
+        warnings.warn(words, InputWarning, stacklevel=2)
+    return _run(inputs, checked, by, warned)
 
 
 def validate_run(source: object, **options: Any) -> tuple[Problem, ...]:
@@ -172,6 +183,14 @@ def _check(inputs: _Inputs, problems: list[Problem], by: Sequence[str]) -> _Chec
     return _Checked(replace(split, eval=parts[0], tune=parts[1], train=parts[2]), pool, uid)
 
 
+def _overlaps(checked: _Checked, problems: list[Problem]) -> tuple[str, ...]:
+    """Warnings where gold and rankings have nothing in common; problems where uids are joined by another character."""
+    candidates = None if checked.pool is None else checked.pool.table.frame["sent_uid"]
+    met = [overlap(part, candidates) for part in (checked.split.eval, checked.split.tune)]
+    problems += [problem for one in met for problem in one.problems]
+    return met[0].warnings
+
+
 def _with_tune(split: Split, given: Typed | None) -> Split:
     """Every row of the table that was given for it is a TUNE row; there may be no others."""
     if given is None:
@@ -207,7 +226,7 @@ def _no_labels(inputs: _Inputs, split: Split, pool: Pool | None) -> list[Problem
     return problems
 
 
-def _run(inputs: _Inputs, checked: _Checked, by: Sequence[str]) -> Run:
+def _run(inputs: _Inputs, checked: _Checked, by: Sequence[str], warned: tuple[str, ...]) -> Run:
     split = checked.split
     folds = fold_labels(split.eval)
     order = canonical_order(split.eval)
@@ -224,7 +243,12 @@ def _run(inputs: _Inputs, checked: _Checked, by: Sequence[str]) -> Run:
         sources=inputs.sources,
         card=inputs.card,
         left_out=MappingProxyType({reason: n for reason, n in left_out.items() if n}),
-        notes=(*inputs.run.notes, *split.notes, *(note for given in inputs.tables[1:] for note in given.notes)),
+        notes=(
+            *warned,
+            *inputs.run.notes,
+            *split.notes,
+            *(note for given in inputs.tables[1:] for note in given.notes),
+        ),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -10,12 +11,14 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from evidentia.errors import InputError, Problem, counted, shown
+from evidentia.errors import InputError, InputWarning, Problem, counted, shown
 from evidentia.tables.build import build, canonical_order, completed, written
 from evidentia.tables.cells import bar_in_uid
 from evidentia.tables.damage import refuse
 from evidentia.tables.files import Content, read_content
 from evidentia.tables.labels import text_as_label
+from evidentia.tables.limits import unpacking
+from evidentia.tables.overlap import overlap
 from evidentia.tables.queries import Ints
 from evidentia.tables.run import Run, Source
 from evidentia.tables.table import ROW, Table
@@ -34,20 +37,33 @@ _PATTERNS = {
 _BLOCK = 1 << 20  # bytes that are taken apart at a time, so that the cells of a file are never all there at once
 
 
-def read_trec(qrels: str | Path, run: str | Path, *, ties: Literal["input", "trec"] = "input") -> Run:
+def read_trec(
+    qrels: str | Path,
+    run: str | Path,
+    *,
+    ties: Literal["input", "trec"] = "input",
+    max_bytes: int | None = None,
+    allow_disjoint: bool = False,
+) -> Run:
     """Read TREC qrels and a TREC run; relevance of 1 and more is gold, the ranking is by score.
 
     Equal scores keep the order of the file; with ``ties="trec"`` they go by document number descending, and
     scores are compared as float32, as in trec_eval. Judged topics that the run lacks are kept with an empty
     ranking; topics that are not judged are left out. Both are counted in the notes.
+    A gzip file may unpack to ``max_bytes``, by default 1,000,000,000.
+    Where no relevant document is in the run, that is an InputWarning; ``allow_disjoint`` ends it.
     """
     if ties not in ("input", "trec"):
         raise InputError(Problem("UNKNOWN_TIES", f"ties is {shown(ties)}; it must be 'input' or 'trec'."))
-    judged, found = _read_both(Path(qrels), Path(run))
+    with unpacking(max_bytes):
+        judged, found = _read_both(Path(qrels), Path(run))
     frame = _frame(judged, found.frame, ties)
     table = coded([Table(run_name := found.source.name, frame, str)])[0][0]
     table = table.take(canonical_order(table))
     table = replace(table, frame=completed(table))
+    warned = () if allow_disjoint else overlap(table, joined=False).warnings
+    for words in warned:
+        warnings.warn(words, InputWarning, stacklevel=2)
     lost = [t for t in judged.topics if t not in found.topics]
     unjudged = [t for t in found.topics if t not in judged.topics]
     return Run(
@@ -55,7 +71,12 @@ def read_trec(qrels: str | Path, run: str | Path, *, ties: Literal["input", "tre
         frame=written(table.frame),
         sources=(judged.source, found.source),
         left_out=MappingProxyType({"topics that are not in the qrels": len(unjudged)} if unjudged else {}),
-        notes=(*_lost(run_name, lost), *_unjudged(run_name, unjudged), _clusters(run_name, len(judged.topics))),
+        notes=(
+            *warned,
+            *_lost(run_name, lost),
+            *_unjudged(run_name, unjudged),
+            _clusters(run_name, len(judged.topics)),
+        ),
     )
 
 

@@ -65,7 +65,7 @@ class ResultFolder:
     def _json(self, name: str) -> dict[str, Any]:
         try:
             content = json.loads((self.path / name).read_text(encoding="utf-8"), parse_constant=_refuse)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             reason = (
                 "it ends too early or is not JSON" if isinstance(error, json.JSONDecodeError) else type(error).__name__
             )

@@ -74,7 +74,10 @@ class Contest:
     @cached_property
     def signals(self) -> list[str]:
         """The confidences that both have."""
-        if "all" not in (self.settings.options["confidence"] or ()):
+        asked = self.settings.options["confidence"]
+        if not asked:
+            return [name for name in self.settings.signals if name in self.other[0].signals]
+        if "all" not in asked:
             return self.settings.signals
         return [name for name in usable(self.sides[0]) if name in usable(self.sides[1])]
 

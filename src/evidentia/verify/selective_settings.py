@@ -73,7 +73,8 @@ class Settings:
         """The confidences that items are ordered by."""
         asked = self.options["confidence"]
         if not asked:
-            return ["confidence"] if "confidence" in self.items[0].signals else ["llm", "total_evidence"]
+            there = self.items[0].signals
+            return ["confidence"] if "confidence" in there else [n for n in ("llm", "total_evidence") if n in there]
         return usable(self.items) if "all" in asked else list(dict.fromkeys(asked))
 
     @property

@@ -31,6 +31,7 @@ from evidentia.pipeline.config.tables import (
 from evidentia.protocol.tuned import Choices
 from evidentia.tables.card import built_in_cards
 from evidentia.tables.files import read_content
+from evidentia.tables.limits import parse_toml
 
 CONFLICT, NOT_TOML = "CONFIG_CONFLICT", "CONFIG_TOML"
 _TWICE = re.compile(r"Cannot (overwrite|declare|mutate|redefine)|Duplicate")
@@ -127,8 +128,8 @@ def read_config(path: str | Path) -> Config:
     content = read_content(path)
     text = content.text().decode() if content.data.strip() else ""
     try:
-        document = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # numbers of thousands of digits are a plain ValueError
+        document = parse_toml(text)
+    except ValueError as error:
         raise InputError(_not_toml(path.name, text, error)) from None
     return parse_config(document, base=path.parent, name=path.name)
 
@@ -161,15 +162,13 @@ def _written(table: Any, *, everything: bool) -> dict[str, Any]:
     return content
 
 
-def _not_toml(name: str, text: str, error: ValueError | RecursionError) -> Problem:
+def _not_toml(name: str, text: str, error: ValueError) -> Problem:
     """Name the line; of the reason only what holds nothing of the file."""
     reason, _, behind = str(error).partition(" (at ")
     place = re.match(r"line \d+, column \d+", behind)
     where = place[0] if place else f"line {text.count(chr(10)) + 1}, the last" if behind else "some line"
-    if isinstance(error, RecursionError):
-        reason = "lists or tables are nested too deeply"
-    elif not isinstance(error, tomllib.TOMLDecodeError):
-        reason = "a number has too many digits"
+    if not isinstance(error, tomllib.TOMLDecodeError):
+        pass  # our own words
     elif _TWICE.match(reason):
         reason = "a key or a table is given twice"
     elif not _HARMLESS.fullmatch(reason):

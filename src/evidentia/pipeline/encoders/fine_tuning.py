@@ -28,6 +28,7 @@ from evidentia.pipeline.learning import descend, mean_losses, plan_batches
 from evidentia.pipeline.reproducible import one_thread, quiet, reproducible
 from evidentia.pipeline.settings import key_of, same_length
 from evidentia.pipeline.stage import Parts
+from evidentia.results import loads
 from evidentia.tables.queries import Bools
 
 DOCUMENT = "evidentia.json"
@@ -98,7 +99,7 @@ class FineTuned:
     def load(cls, folder: Path) -> FineTuned:
         """Read what ``save`` wrote; weights that are not the ones of the record are refused."""
         try:
-            document = json.loads((folder / DOCUMENT).read_text(encoding="utf-8"))
+            document = loads((folder / DOCUMENT).read_text(encoding="utf-8"))
             given = document["lesson"]
             lesson = Lesson(**{**given, "losses": tuple(given["losses"])})
             right = document["schema"] == SCHEMA

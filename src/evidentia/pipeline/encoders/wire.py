@@ -107,7 +107,7 @@ def _once(opener: OpenerDirector, request: Request, timeout: float) -> Any:
         raise _AgainError(f"the connection broke ({type(error).__name__})") from None
     try:
         return json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ServerError(
             f"{_host(request.full_url)} answered {counted(len(content), 'byte')} that are not JSON."
         ) from None
@@ -129,7 +129,7 @@ def _code(error: HTTPError) -> str:
     try:
         told = json.loads(error.read(65536))["error"]
         code = told.get("code") or told.get("type")
-    except (ValueError, LookupError, TypeError, AttributeError, OSError, HTTPException):
+    except (ValueError, RecursionError, LookupError, TypeError, AttributeError, OSError, HTTPException):
         return ""
     return f" ({shown(code)})" if isinstance(code, str | int) else ""
 

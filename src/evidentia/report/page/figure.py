@@ -10,6 +10,12 @@ from evidentia.report.tables import Table, Value
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 Spec = dict[str, Any]
+_INHERITED = frozenset(
+    (
+        *("constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString", "toString"),
+        *("valueOf", "__proto__", "__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__"),
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -25,12 +31,29 @@ class Figure:
 
     def drawn(self, config: Mapping[str, Any]) -> Spec:
         """The whole specification, with its data."""
-        return {"$schema": SCHEMA, "data": {"values": records(self.table)}, "config": dict(config), **self.spec}
+        drawing = {"$schema": SCHEMA, "data": {"values": records(self.table)}, "config": dict(config), **self.spec}
+        whole: Spec = _own_names(drawing)
+        return whole
+
+
+def _own_names(part: Any) -> Any:
+    """The same with other texts where JavaScript's objects have a member of that name: Vega looks labels up in such objects.
+
+    The no-break space behind it cannot be seen.
+
+    >>> _own_names({"domain": ["constructor", "plain"]})
+    {'domain': ['constructor\\xa0', 'plain']}
+    """
+    if isinstance(part, Mapping):
+        return {key: _own_names(inner) for key, inner in part.items()}
+    if isinstance(part, list | tuple):
+        return [_own_names(inner) for inner in part]
+    return f"{part}\N{NO-BREAK SPACE}" if isinstance(part, str) and part in _INHERITED else part
 
 
 def records(table: Table) -> list[dict[str, Value]]:
     """The rows of a table by column, under names that Vega cannot take for a path (it splits at dots and brackets)."""
-    names = [field(column) for column in table.columns]
+    names = [_own_names(field(column)) for column in table.columns]
     return [dict(zip(names, row, strict=True)) for row in table.rows]
 
 

@@ -24,6 +24,7 @@ def images(figures: Iterable[Figure], formats: Collection[str]) -> dict[str, byt
     for figure in figures:
         drawing = _sized(figure.drawn(config(font=FILE_FONT) | {"background": "white"})) | {"padding": 12}
         svg = renumbered(vl_convert.vegalite_to_svg(drawing))
+        assert "<text" in svg, f"{figure.name} was not drawn: Vega failed, and its picture is empty"
         if "svg" in formats:
             made[f"{figure.name}.svg"] = svg.encode()
         if "png" in formats:

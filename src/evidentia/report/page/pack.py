@@ -6,11 +6,11 @@ import base64
 import binascii
 import gzip
 import re
-import zlib
 
 from evidentia.errors import InputError
 from evidentia.report.page.content import Content
 from evidentia.results import dumps, loads
+from evidentia.tables.limits import gunzip
 
 MARK = '<script type="application/octet-stream" id="evidentia-content">'
 _CARRIED = re.compile(re.escape(MARK) + r"([A-Za-z0-9+/=\s]*)</script>")
@@ -27,6 +27,6 @@ def unpack(page: str) -> Content:
     if found is None:
         raise InputError("This page carries no result: it is not a report that Evidentia wrote.")
     try:
-        return Content.from_dict(loads(gzip.decompress(base64.b64decode(found[1])).decode()))
-    except (binascii.Error, OSError, EOFError, zlib.error, ValueError, KeyError, TypeError) as error:
+        return Content.from_dict(loads(gunzip("report.html", base64.b64decode(found[1])).decode()))
+    except (binascii.Error, ValueError, KeyError, TypeError) as error:
         raise InputError(f"The result that this page carries cannot be read ({type(error).__name__}).") from None

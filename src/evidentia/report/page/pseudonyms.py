@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from evidentia.errors import InputError, OutputError
+from evidentia.results.folder import replace_files
 from evidentia.tables.order import by_number, natural
 
 KEY_FILE = "report.key"
@@ -26,7 +26,7 @@ SHOWN_DIGITS = 8
 def key_of(folder: Path, data: str = "per_query.csv") -> bytes:
     """The key beside a result, else one that is derived from its data file."""
     path = folder / KEY_FILE
-    if not path.is_file():
+    if not _has_content(path):  # an empty one was left on a full disk
         return hmac.digest(b"evidentia report key", (folder / data).read_bytes(), "sha256")
     try:
         key = bytes.fromhex(path.read_text(encoding="ascii"))
@@ -39,17 +39,18 @@ def key_of(folder: Path, data: str = "per_query.csv") -> bytes:
     return key
 
 
+def _has_content(path: Path) -> bool:
+    return path.is_file() and path.stat().st_size > 0
+
+
 def write_key(folder: Path, data: str = "per_query.csv") -> Path:
     """Keep the key beside the result, for its owner's eyes only: with it, the pseudonyms of ids can be found again."""
-    path = folder / KEY_FILE
-    if path.is_file():
-        key_of(folder, data)
-        path.chmod(0o600)
-        return path
-    key = key_of(folder, data)
+    path, key = folder / KEY_FILE, key_of(folder, data)
     try:
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
-            file.write(key.hex() + "\n")
+        if _has_content(path):
+            path.chmod(0o600)
+        else:
+            replace_files(folder, {KEY_FILE: f"{key.hex()}\n".encode()}, mode=0o600)
     except OSError as error:
         raise OutputError(f"{KEY_FILE} cannot be written into {folder.name}: {error.strerror}.") from None
     return path

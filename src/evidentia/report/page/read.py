@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -133,7 +132,7 @@ def _run(folder: Path, manifest: Mapping[str, Any], *, show_ids: bool) -> _Run:
         aliases = Aliases(posts, sentence_aliases(_sentences(frame), posts))
     listed = folder / "candidates.parquet"
     kept = listed if listed.name in manifest.get("files", {}) else None
-    read = read_run(frame.select(column for column in CONTRACT_COLUMNS if column in frame.columns))
+    read = read_run(frame.select(column for column in CONTRACT_COLUMNS if column in frame.columns), allow_disjoint=True)
     errors = errors_of(read, aliases, kept)
     return _Run(frame, _hidden(frame, aliases), _hidden(tune, aliases), aliases, errors)
 
@@ -219,7 +218,7 @@ def _told(manifest: Mapping[str, Any], run: _Run) -> dict[str, Any]:
 def verification_of(folder: Path) -> dict[str, Any] | None:
     """What was verified, if it was of these files: counts only, for mismatches may name ids."""
     try:
-        said = json.loads((folder / "verification.json").read_text(encoding="utf-8"))
+        said = loads((folder / "verification.json").read_text(encoding="utf-8"))
         from evidentia.checks.folder import sha256
 
         current = said["manifest_sha256"] == sha256(folder / "manifest.json")

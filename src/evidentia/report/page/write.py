@@ -18,7 +18,7 @@ from evidentia.report.page.read import read_content, verification_of
 from evidentia.report.page.render import figures_of, render
 from evidentia.report.page.text import latex_document, markdown
 from evidentia.report.write import csv_text
-from evidentia.results.folder import replace_file
+from evidentia.results.folder import clear_leftovers, replace_file
 
 PAGE = "report.html"
 DATA: dict[Kind, str] = {
@@ -99,6 +99,7 @@ def _own(figure: Figure, content: Content) -> bool:
 
 def _written(folder: Path, files: Mapping[str, bytes]) -> list[str]:
     """Write what differs, each file whole or not at all."""
+    clear_leftovers(folder)
     changed = []
     for name, data in files.items():
         path = folder / name

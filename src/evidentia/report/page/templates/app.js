@@ -156,7 +156,7 @@ const Evidentia = (() => {
     if (box.childElementCount) return;
     const name = box.dataset.rows, rows = specs[name].data.values, columns = Object.keys(rows[0] ?? {});
     const whole = new Set(columns.filter((column) => rows.every((row) => row[column] === null || Number.isInteger(row[column])))); // counts
-    const cell = (value, column) => typeof value === "number" ? element("td", { class: "r", data: { value: JSON.stringify(value) } }, whole.has(column) ? count(value) : shown(value)) : element("td", {}, element("bdi", {}, shown(value)));
+    const cell = (value, column) => typeof value === "number" ? element("td", { class: "r", data: { value: JSON.stringify(value) } }, whole.has(column) ? count(value) : shown(value)) : element("td", {}, element("bdi", {}, shown(value).replace(/\u00a0$/, ""))); // see figure.py
     const head = columns.map((column) => element("th", { scope: "col", "aria-sort": "none" }, element("button", { type: "button", class: "sort" }, column)));
     const table = element("table", { data: { table: `figure-${name}` } }, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows.map((row) => element("tr", {}, ...columns.map((column) => cell(row[column], column))))));
     box.append(element("p", { class: "tools" }, element("button", { type: "button", data: { csv: `figure-${name}` } }, "CSV")), element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Data of ${name}` }, table));

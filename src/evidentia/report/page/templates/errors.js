@@ -14,6 +14,7 @@
 
   // ---- a query as the page has it
   const cell = (row, name) => data.queries[name]?.[row.q] ?? "";
+  const own = (object, key) => object && Object.hasOwn(object, key) ? object[key] : undefined; // an id may be "constructor"
   const number = (row, name) => { const text = cell(row, name); return text === "" ? null : Number(text); };
   const uids = (row, name) => { const text = cell(row, name); return text === "" ? [] : text.split("|"); };
   const score = (row) => number(row, "prob") ?? number(row, "detection_score");
@@ -122,7 +123,7 @@
       ...["fold", ...Object.keys(data.queries).filter((column) => !KNOWN.has(column))].filter((column) => cell(row, column) !== "").map((column) => fact(column, cell(row, column))));
   };
   const sentence = (row, uid, rank, { gold, selected }) => {
-    const lost = row.lost?.[uid], value = rank === null ? null : row.scores?.[rank - 1] ?? null, of = data.texts[cell(row, "post_id")];
+    const lost = own(row.lost, uid), value = rank === null ? null : row.scores?.[rank - 1] ?? null, of = own(data.texts, cell(row, "post_id"));
     const attributes = { data: { sentence: uid, rank: rank ?? "", gold: gold.has(uid) ? 1 : 0, selected: selected.has(uid) ? 1 : 0, ...(lost ? { lost } : {}) } };
     const tick = (yes, name) => element("td", {}, ...(yes ? [element("span", { class: "errors-tick", "aria-hidden": "true" }, name === "gold" ? "★" : "✓"), element("span", { class: "sr" }, name)] : []));
     return element("tr", attributes, element("td", { class: "r", data: { value: JSON.stringify(rank) } }, rank === null ? "–" : count(rank)), element("th", { scope: "row" }, element("bdi", {}, uid)),

@@ -1,0 +1,132 @@
+"""Work in processes of its own: a worker says nothing before it has its work, and none outlives the command."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+from evidentia.errors import EvidentiaError, OutputError, WorkerError, place_of
+
+_DIES_WITH_PARENT = 1  # PR_SET_PDEATHSIG
+_LOOK_EVERY = 1.0
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+_KILLED = "A worker was killed (not enough memory?). What was done is kept: continue with --resume, perhaps with fewer --workers."
+# Only the standard library until all of the work has come: a parent that was killed meanwhile is no error of ours to print.
+_BOOT = """
+import os, sys
+size, work = sys.stdin.buffer.readline(), sys.stdin.buffer.read()
+if not size or len(work) != int(size):
+    os._exit(1)
+sys.path[:] = {path!r}
+from evidentia.pipeline.workers import serve
+serve(work, parent={parent})
+"""
+
+
+class Workers:
+    """Processes that each do one piece of work, started by threads that wait for them.
+
+    A thread must have called ``block_signals`` before it starts one.
+    """
+
+    def __init__(self) -> None:
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._starting = threading.Lock()
+        self._stopped = False
+
+    def run(self, function: Callable[[Any], None], argument: Any) -> None:
+        """Call a function in a new process and raise what went wrong there, if anything did."""
+        work = pickle.dumps((function, argument))
+        process = self._start()
+        try:
+            answer, _ = process.communicate(b"%d\n" % len(work) + work)
+        finally:
+            self._running.discard(process)
+        try:
+            error, trace = pickle.loads(answer)
+        except (EOFError, pickle.UnpicklingError):
+            raise OutputError(_KILLED) from None
+        if error is not None:
+            raise error from (None if trace is None else RuntimeError(trace))  # shown where EVIDENTIA_DEBUG asks for it
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        boot = _BOOT.format(path=sys.path, parent=os.getpid())
+        flags: list[str] = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
+        # one thread each: more of them than cores would wait for each other, busily
+        env = {**os.environ, **dict.fromkeys(_THREADS, "1")}
+        with self._starting:
+            if self._stopped:
+                raise OutputError("The workers were stopped.")
+            try:
+                process = subprocess.Popen(
+                    [sys.executable, *flags, "-c", boot], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env
+                )
+            except OSError as error:
+                raise OutputError(f"Cannot start a worker: {error.strerror}. Try fewer --workers.") from None
+            self._running.add(process)
+        return process
+
+    def stop(self) -> None:
+        """Kill all workers, and start no more."""
+        with self._starting:
+            self._stopped = True
+            for process in list(self._running):
+                process.kill()
+
+
+def block_signals() -> None:
+    """Keep Ctrl-C from this thread and from what it starts: the main thread hears it, and then ends the others.
+
+    Nor does a broken pipe end everything, as the one to a worker that was killed does.
+    """
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGPIPE})
+
+
+def serve(work: bytes, *, parent: int) -> None:
+    """In a worker: do the work and answer on what was standard output, which goes to standard error from now on.
+
+    A bug goes back as its kind and place: an exception's words may hold text, or not travel.
+    """
+    _end_with(parent)
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    try:
+        function, argument = pickle.loads(work)
+        function(argument)
+        answer: tuple[Exception | None, str | None] = (None, None)
+    except (EvidentiaError, MemoryError) as error:
+        answer = (error, None)
+    except Exception as error:
+        answer = (WorkerError(place_of(error)), traceback.format_exc())
+    try:
+        with answers:
+            pickle.dump(answer, answers)
+    except OSError:  # nobody listens any more
+        os._exit(1)
+
+
+def _end_with(parent: int) -> None:
+    """End when the parent does, and leave the keyboard to it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_DIES_WITH_PARENT, signal.SIGKILL)
+    if os.getppid() != parent:  # it was killed while we were starting
+        os._exit(1)
+    threading.Thread(target=_watch, args=(parent,), daemon=True).start()
+
+
+def _watch(parent: int) -> None:
+    """Where the system does not tell: look whether the parent is still there."""
+    while os.getppid() == parent:
+        time.sleep(_LOOK_EVERY)
+    os._exit(1)

@@ -1,0 +1,127 @@
+"""How large and how deep an input may be: no honest file comes near these limits, and a hostile one is refused at once.
+
+Parquet has none: it tells its size and its columns before anything is read.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import re
+import tomllib
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+from evidentia.errors import InputError, counted
+from evidentia.tables.damage import refuse
+
+MOST_COLUMNS = 10_000  # of a CSV file
+MOST_KEYS = 1_000  # of a JSONL file: every row has a cell for each of them
+DEEPEST = 32  # lists and objects inside each other, in a line of JSONL
+MOST_PARTS = 32  # of a TOML key, as in a.b.c
+LARGEST_TOML = 1_000_000
+MAX_BYTES = 1_000_000_000  # of a gzip file, unpacked
+max_bytes: ContextVar[int] = ContextVar("max_bytes", default=MAX_BYTES)
+
+_KEY = r'"((?:[^"\\]|\\.)*)"\s*:'
+_JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*"?')
+_TOML_STRING = re.compile(
+    r'"""(?:\\.|[^\\])*?"""|' + r"'''.*?'''|" + r'"(?:\\.|[^"\\\n])*"|' + r"'[^'\n]*'|#[^\n]*", re.DOTALL
+)
+_TOML_KEY = re.compile(rf"(?<![\w-])(?:[\w-]+[ \t]*\.[ \t]*){{{MOST_PARTS}}}")
+
+
+def set_max_bytes(limit: int) -> int:
+    """Let gzip files unpack to so many bytes from now on."""
+    if limit < 1:
+        raise InputError(f"max_bytes is {limit}; it must be 1 or more.")
+    max_bytes.set(limit)
+    return limit
+
+
+@contextmanager
+def unpacking(limit: int | None) -> Iterator[None]:
+    """Let gzip files unpack to so many bytes inside; None leaves the limit as it is."""
+    before = max_bytes.get()
+    set_max_bytes(before if limit is None else limit)
+    try:
+        yield
+    finally:
+        max_bytes.set(before)
+
+
+def gunzip(name: str, data: bytes) -> bytes:
+    """Unpack a gzip file, as far as the limit."""
+    limit = max_bytes.get()
+    try:
+        with gzip.open(io.BytesIO(data)) as file:
+            content = file.read(limit + 1)
+    except (OSError, EOFError, zlib.error):
+        message = f"{name}: a gzip file that is damaged or cut short. Copy or download it again."
+        raise refuse("BROKEN_GZIP", message) from None
+    if len(content) > limit:
+        message = (
+            f"{name}: a gzip file of {counted(len(data), 'byte')} that unpacks to more than {counted(limit, 'byte')}. "
+            "If that is right, allow more with --max-bytes N (in Python max_bytes), or write Parquet, which has no limit."
+        )
+        raise refuse("TOO_LARGE", message)
+    return content
+
+
+def refuse_columns(name: str, count: int) -> None:
+    """Refuse a CSV header with too many names."""
+    if count > MOST_COLUMNS:
+        message = (
+            f"{name}: {counted(count, 'column')} (line 1), and a CSV file may have {MOST_COLUMNS:,}. "
+            "Leave out those that are not read, or write Parquet, which has no limit."
+        )
+        raise refuse("TOO_MANY_COLUMNS", message)
+
+
+def refuse_jsonl(name: str, text: bytes) -> None:
+    """Refuse JSONL that is nested too deeply or has too many keys: reading it would take hours or all memory."""
+    import polars as pl  # cards are read without it
+
+    lines = pl.Series(text.decode().split("\n"), dtype=pl.String)
+    openings = lines.str.count_matches(r"[\[{]").to_numpy()
+    for at in np.flatnonzero(openings > DEEPEST).tolist():
+        if _depth(lines[at]) > DEEPEST:
+            message = (
+                f"{name}: lists or objects inside each other more than {DEEPEST} deep (first: line {at + 1}). "
+                "Write one object per line; a uid list is one list of texts."
+            )
+            raise refuse("TOO_DEEP", message)
+    keys = lines.str.extract_all(_KEY).explode().n_unique()
+    if keys > MOST_KEYS:
+        message = (
+            f"{name}: {counted(keys, 'key')} in all, and a JSONL file may have {MOST_KEYS:,}. "
+            "Write the same keys on every line, or Parquet, which has no limit."
+        )
+        raise refuse("TOO_MANY_COLUMNS", message)
+
+
+def _depth(line: str) -> int:
+    marks = np.frombuffer(_JSON_STRING.sub("", line).encode(), np.uint8)
+    steps = np.isin(marks, list(b"[{")).astype(np.int64) - np.isin(marks, list(b"]}"))
+    return int(np.cumsum(steps).max(initial=0))
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Parse TOML within limits; a ValueError without anything of the file, or tomllib's own, where it is none."""
+    if len(text) > LARGEST_TOML:
+        raise ValueError(f"it has more than {LARGEST_TOML:,} characters")
+    if _TOML_KEY.search(_TOML_STRING.sub("_", text)):
+        raise ValueError(f"a key has more than {MOST_PARTS} parts")
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("lists or tables are nested too deeply") from None
+    except tomllib.TOMLDecodeError:
+        raise
+    except ValueError:
+        raise ValueError("a number has too many digits") from None

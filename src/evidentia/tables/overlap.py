@@ -1,0 +1,103 @@
+"""Whether gold and rankings name the same sentences: uids joined by another character than | would all score 0."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from evidentia.errors import Problem, counted
+from evidentia.tables.columns import UID_COLUMNS
+from evidentia.tables.queries import Bools, Ints
+from evidentia.tables.table import Table
+
+_SEPARATOR, _PIECE = r"[;,\s]", r"[^;,\s]+"
+_GOLD = "gold_sent_uids"
+_SHOWN = 20
+_REMEDY = (
+    "Uids in one cell are joined by |. If each of these is a single uid, say so with --allow-disjoint "
+    "(in Python allow_disjoint=True)."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Overlap:
+    """What is wrong where the uids of a table do not meet: problems, or warnings where no other separator explains it."""
+
+    problems: tuple[Problem, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def overlap(table: Table, candidates: pl.Series | None = None, *, joined: bool = True) -> Overlap:
+    """Compare the uids of gold, rankings and selections over all rows; ``joined`` where a cell may hold several."""
+    uids = {column: _flat(table.frame[column]) for column in UID_COLUMNS if table.has(column)}
+    uids = {column: flat for column, flat in uids.items() if len(flat)}
+    others = [column for column in uids if column != _GOLD]
+    if joined and (problems := _wrongly_joined(table, uids, candidates)):
+        return Overlap(problems=tuple(problems))
+    if _GOLD not in uids or not others or any(_among(uids[_GOLD], uids[column]).any() for column in others):
+        return Overlap()
+    if joined:
+        for column in (*others, _GOLD):
+            if len(odd := uids[column].filter(uids[column].str.contains(_SEPARATOR))):
+                return Overlap(problems=tuple(_problem(table, column, odd, "while no gold uid occurs in any ranking")))
+    gold = counted(len(uids[_GOLD]), "gold uid")
+    return Overlap(
+        warnings=(
+            f"{table.name}: none of {gold} occurs in any ranking or selection of the run, so that all measures of rankings "
+            "are 0. Do gold and rankings name the same sentences? If so, --allow-disjoint (in Python allow_disjoint=True) "
+            "ends this warning.",
+        )
+    )
+
+
+def _flat(lists: pl.Series) -> pl.Series:
+    return lists.explode().drop_nulls().unique()
+
+
+def _among(uids: pl.Series, others: pl.Series) -> Bools:
+    return np.asarray(uids.is_in(others.unique().implode()).to_numpy(), np.bool_)
+
+
+def _rows_with(lists: pl.Series, uids: pl.Series) -> Ints:
+    """The rows whose list holds one of the uids."""
+    rows = np.repeat(np.arange(len(lists)), lists.list.len().fill_null(0).to_numpy())
+    flat = lists.filter(lists.list.len() > 0).explode()
+    return np.unique(rows[_among(flat.fill_null(""), uids)]).astype(np.int64)
+
+
+def _wrongly_joined(table: Table, uids: dict[str, pl.Series], candidates: pl.Series | None) -> list[Problem]:
+    """The cells that hold a separator and, taken apart, the uids of other cells."""
+    problems = []
+    for column, own in uids.items():
+        odd = own.filter(own.str.contains(_SEPARATOR))
+        if not len(odd):
+            continue
+        elsewhere = [flat for name, flat in uids.items() if name != column]
+        elsewhere += [] if candidates is None else [candidates.cast(pl.String)]
+        met = _among(odd, pl.concat([*elsewhere, odd.clear()]))
+        if 2 * met.sum() >= len(odd):  # the character belongs to the uids themselves
+            continue
+        odd = odd.filter(pl.Series(~met))
+        holds = _rows_with(odd.str.extract_all(_PIECE), pl.concat([*elsewhere, own]))
+        problems += _problem(table, column, odd.gather(holds), "that join uids of other cells")
+    return problems
+
+
+def _problem(table: Table, column: str, odd: pl.Series, why: str) -> list[Problem]:
+    cells = table.frame[column]
+    bad = _rows_with(cells, odd)
+    what = f"whose {column} holds a separator other than |, {why}"
+    return table.problem("SEPARATOR", bad, what, _REMEDY, lambda row: f"of the shape {_shape(cells[row], odd)}")
+
+
+def _shape(cell: pl.Series, odd: pl.Series) -> str:
+    """A cell with every id as ``id``: what it looks like, and nothing of what it says.
+
+    >>> _shape(pl.Series(["s1; s2"]), pl.Series(["s1; s2"]))
+    "'id; id'"
+    """
+    shape = re.sub(_PIECE, "id", cell.filter(pl.Series(_among(cell, odd)))[0])
+    return repr(shape if len(shape) <= _SHOWN else shape[:_SHOWN] + "...")

@@ -1,0 +1,163 @@
+"""A wrong separator is refused with the shape of the cells; gold and rankings that never meet are a loud warning."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import evidentia
+from cli.command import evidentia as run_command
+from cli.command import refused
+from evidentia.errors import InputError, InputWarning
+from evidentia.tables import read_run, read_trec
+
+SECRET = "herons"
+
+
+def rows(
+    gold: str = "|", ranked: str | None = "|", selected: str | None = None, *, posts: int = 4, golds: int = 2
+) -> pl.DataFrame:
+    """A run in which the first two sentences of every post are gold and ranked first."""
+    names = [[f"{SECRET}{post}_{i}" for i in range(4)] for post in range(posts)]
+    columns: dict[str, list[str]] = {
+        "post_id": [str(post) for post in range(posts)],
+        "criterion_id": ["A"] * posts,
+        "gold_sent_uids": [gold.join(own[:golds]) for own in names],
+    }
+    if ranked is not None:
+        columns["ranked_sent_uids"] = [ranked.join(own) for own in names]
+    if selected is not None:
+        columns["selected_sent_uids"] = [selected.join(own[:3]) for own in names]
+    return pl.DataFrame(columns)
+
+
+def problem(frame: pl.DataFrame, **options: object) -> str:
+    with pytest.raises(InputError) as caught:
+        read_run(frame, **options)  # type: ignore[arg-type]
+    assert {one.code for one in caught.value.problems} == {"SEPARATOR"}, caught.value
+    message = str(caught.value)
+    assert SECRET not in message
+    return message
+
+
+@pytest.mark.parametrize("mark", [";", ",", " ", ", ", "\t", "\n", " ; "])
+@pytest.mark.parametrize("golds", [1, 2])
+def test_all_cells_joined_by_another_character(mark: str, golds: int) -> None:
+    message = problem(rows(mark, mark, golds=golds))
+    assert "4 rows whose ranked_sent_uids holds a separator other than |" in message
+    assert repr(mark.join(["id"] * 4))[:20] in message
+    assert "--allow-disjoint" in message
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(read_run(rows(mark, mark, golds=golds), allow_disjoint=True)) == 4
+
+
+@pytest.mark.parametrize("mark", [";", ", ", "\n"])
+def test_only_the_ranking_or_only_the_gold_is_joined_wrongly(mark: str) -> None:
+    assert "whose ranked_sent_uids" in problem(rows("|", mark))
+    assert "whose gold_sent_uids" in problem(rows(mark, "|"))
+    assert "whose selected_sent_uids" in problem(rows("|", None, mark))
+
+
+def test_some_cells_that_do_meet_do_not_hide_the_others() -> None:
+    """A gold cell with one uid is read right whatever the separator is."""
+    frame = rows(";", "|").with_columns(
+        gold_sent_uids=pl.when(pl.col("post_id") == "0").then(pl.lit(f"{SECRET}0_0")).otherwise("gold_sent_uids")
+    )
+    assert "3 rows whose gold_sent_uids holds a separator other than |, that join uids of other cells" in problem(frame)
+
+
+def test_native_lists_and_tune_rows_are_looked_at_too() -> None:
+    lists = rows(";", ";").with_columns(pl.col("gold_sent_uids", "ranked_sent_uids").str.split("|"))
+    assert "whose ranked_sent_uids" in problem(lists)
+    tune = rows(";", ";").with_columns(post_id=pl.lit("t") + pl.col("post_id"))
+    tune = tune.with_columns(pl.col("gold_sent_uids", "ranked_sent_uids").str.replace_all(SECRET, f"{SECRET}t"))
+    assert "among the TUNE rows" in problem(rows(), tune=tune)
+
+
+def test_gold_joined_wrongly_beside_candidates() -> None:
+    frame = rows(";", None)
+    candidates = pl.DataFrame(
+        [
+            {"post_id": str(post), "criterion_id": "A", "sent_uid": f"{SECRET}{post}_{i}", "score": 1.0 - i}
+            for post in range(4)
+            for i in range(4)
+        ]
+    )
+    with pytest.raises(InputError) as caught:
+        read_run(frame, candidates=candidates)
+    assert SECRET not in "".join(one.message for one in caught.value.problems if one.code == "SEPARATOR")
+
+
+def test_characters_that_belong_to_the_uids_are_no_separators() -> None:
+    frame = pl.DataFrame(
+        {
+            "post_id": ["1", "2"],
+            "criterion_id": ["A", "A"],
+            "gold_sent_uids": ["post 1, s 1", "post 2, s 1|post 2, s 2"],
+            "ranked_sent_uids": ["post 1, s 2|post 1, s 1", "post 2, s 2"],
+        }
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert read_run(frame).queries.n_gold.tolist() == [1, 2]
+
+
+def test_gold_and_rankings_that_never_meet_are_a_loud_warning() -> None:
+    frame = rows().with_columns(pl.col("ranked_sent_uids").str.replace_all(SECRET, "s"))
+    with pytest.warns(InputWarning, match="none of 8 gold uids occurs in any ranking"):
+        run = read_run(frame)
+    assert "none of 8 gold uids" in run.notes[0]
+    with pytest.warns(InputWarning):
+        result = evidentia.evaluate(frame, resamples=0)
+    assert "none of 8 gold uids" in result.notes[0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert read_run(frame, allow_disjoint=True).notes == ()
+        evidentia.evaluate(frame, resamples=0, allow_disjoint=True)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_run_without_gold_or_without_rankings_is_no_reason_to_warn() -> None:
+    read_run(rows("|", None))
+    read_run(rows().with_columns(gold_sent_uids=pl.lit("")))
+    read_run(rows().with_columns(ranked_sent_uids=pl.lit("")))
+
+
+def test_trec_files_that_never_meet(tmp_path: Path) -> None:
+    (tmp_path / "q").write_text("1 0 a,b 1\n")
+    (tmp_path / "r").write_text("1 Q0 c 1 0.5 x\n")
+    with pytest.warns(InputWarning, match="none of 1 gold uid occurs"):
+        read_trec(tmp_path / "q", tmp_path / "r")
+    ran = run_command("evaluate", "--qrels", tmp_path / "q", "--run", tmp_path / "r", "--quiet")
+    assert ran.err.startswith("evidentia: warning: r: none of 1 gold uid")
+
+
+def test_the_command_refuses_or_warns_and_can_be_told_otherwise(tmp_path: Path) -> None:
+    wrong, apart = tmp_path / "wrong.csv", tmp_path / "apart.csv"
+    rows(";", ";").write_csv(wrong)
+    rows().with_columns(pl.col("ranked_sent_uids").str.replace_all(SECRET, "s")).write_csv(apart)
+    for command in ("validate", "evaluate"):
+        refused(run_command(command, wrong), "4 rows whose ranked_sent_uids", "'id;id;id;id'", "line 2")
+        ran = run_command(command, apart)
+        assert ran.code == 0
+        assert "warning: apart.csv: none of 8 gold uids occurs in any ranking" in ran.err
+        for path in (wrong, apart):
+            ran = run_command(command, path, "--allow-disjoint")
+            assert (ran.code, ran.err) == (0, "")
+    assert run_command("validate", apart).out == "No errors found, 1 warning.\n"
+    ran = run_command("evaluate", apart, "--json")
+    assert json.loads(ran.out)["notes"]
+
+
+def test_a_result_that_was_warned_about_is_verified_reported_and_compared_in_silence(tmp_path: Path) -> None:
+    rows(";", ";").write_csv(tmp_path / "wrong.csv")
+    out = tmp_path / "out"
+    assert run_command("evaluate", tmp_path / "wrong.csv", "--allow-disjoint", "-o", out, "--quiet").code == 0
+    assert run_command("report", out, "--quiet").err == ""
+    assert run_command("verify", out, "--quiet").code == 0
+    assert run_command("compare", out, out, "--resamples", 10).code == 0
