@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,6 +25,27 @@ def predict(
     texts: Annotated[
         bool, typer.Option("--texts", help="Also write the evidence sentences themselves (.jsonl or .parquet).")
     ] = False,
+    allow_endpoint: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allow-endpoint", metavar="URL", help="A server of the model that may be sent texts; repeatable."
+        ),
+    ] = None,
+    allow_key: Annotated[
+        list[str] | None,
+        typer.Option("--allow-key", metavar="NAME", help="An environment variable whose key may be sent; repeatable."),
+    ] = None,
+    trust_remote_code: Annotated[
+        bool, typer.Option("--trust-remote-code", help="Let models of the folder run code of their own.")
+    ] = False,
+    config: Annotated[
+        Path | None,
+        typer.Option("--config", metavar="FILE", help="Your configuration: allows the servers and keys it names."),
+    ] = None,
+    sha256: Annotated[
+        str | None,
+        typer.Option("--sha256", metavar="HASH", help="Refuse a model with another hash than `run` printed."),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace FILE.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
@@ -41,7 +63,16 @@ def predict(
     from evidentia.pipeline.predict import load_trained
     from evidentia.pipeline.store import write_file
 
-    trained = load_trained(model)
+    trained = load_trained(
+        model,
+        allow_endpoints=allow_endpoint or (),
+        allow_keys=allow_key or (),
+        trust_remote_code=trust_remote_code,
+        config=config,
+        sha256=sha256,
+    )
+    for warning in trained.notes:
+        print(f"warning: {warning}", file=sys.stderr)
     read = read_posts(posts, criteria=trained.criteria, splitter=splitter)
     found = trained.predict(read.posts, texts=texts)
     write_file(out, _content(found, out.suffix), remedy="Choose another file with -o.")
@@ -53,6 +84,7 @@ def predict(
     if seen:
         print(f"warning: the model was trained or tuned on {counted(seen, 'of these posts', 'of these posts')}")
     print(f"{counted(len(read.posts), 'post')}, {counted(found.height, 'query', 'queries')}: {out.name}")
+    print(f"model SHA-256: {trained.sha256}")
     print("Research software, not a medical device.")
 
 

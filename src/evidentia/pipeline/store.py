@@ -61,7 +61,16 @@ def load_parts(folder: Path) -> dict[str, Parts]:
 
 def write_sums(folder: Path) -> None:
     """Write the hashes of all files below a folder beside them."""
-    (folder / SUMS).write_bytes(_sums({name: (folder / name).read_bytes() for name in _files_in(folder)}))
+    (folder / SUMS).write_bytes(_sums_of(folder))
+
+
+def folder_sha256(folder: Path) -> str:
+    """One hash of all files of a model: that of its ``sums.json`` as it is when nothing has changed."""
+    return sha256(_sums_of(folder)).hexdigest()
+
+
+def _sums_of(folder: Path) -> bytes:
+    return _sums({name: (folder / name).read_bytes() for name in _files_in(folder)})
 
 
 def _sums(files: Mapping[str, bytes]) -> bytes:
