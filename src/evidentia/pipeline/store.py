@@ -19,7 +19,7 @@ from evidentia.pipeline.fold import Outcome
 from evidentia.pipeline.lock import Lock
 from evidentia.pipeline.stage import Parts
 from evidentia.results import dumps, loads
-from evidentia.results.folder import PARTIAL, replace_file
+from evidentia.results.folder import PARTIAL, owners_only, replace_file
 from evidentia.tables.queries import Floats
 
 KEEP = "What was done is kept: make room (or the folder writable), then continue with --resume."
@@ -201,11 +201,16 @@ def _contents(folder: Path, names: Sequence[str]) -> dict[str, bytes] | None:
 
 
 def into_place(folder: Path, fill: Callable[[Path], None]) -> None:
-    """Fill a folder under a hidden name and rename it; a full disk or a folder that cannot be written is an OutputError."""
+    """Fill a folder under a hidden name and rename it; a full disk or a folder that cannot be written is an OutputError.
+
+    Only its owner can read it: what was learnt from posts says something of them.
+    """
     temporary = folder.parent / f".{folder.name}.{secrets.token_hex(4)}{PARTIAL}"
     try:
-        temporary.mkdir(parents=True)
+        folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        temporary.mkdir(mode=0o700)
         fill(temporary)
+        owners_only(temporary)
         if folder.exists():
             shutil.rmtree(folder)
         os.rename(temporary, folder)
