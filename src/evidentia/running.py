@@ -52,6 +52,7 @@ class Corpus:
     posts: Posts
     sources: tuple[Source, ...]
     card: DatasetCard | None
+    splitter: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +130,7 @@ def read_posts_of(config: Config) -> Corpus:
         remedy = "Paths in a configuration start from its own folder: correct [corpus] path."
         raise InputError(Problem("MISSING_FOLDER", f"{folder}: no such folder. {remedy}"))
     read = read_corpus(folder, splitter=config.corpus.splitter)
-    return Corpus(read.posts, read.sources, card)
+    return Corpus(read.posts, read.sources, card, read.splitter)
 
 
 def planned(config: Config, corpus: Corpus) -> Plan:
@@ -166,7 +167,15 @@ def run(
     with scored(config, plan, out, resume=resume, workers=workers, bar=bar, note=note) as store:
         with bar("deciding"):
             tables = write_tables(tables_of(plan, store, variant), out)
-            write_models(plan, store, tables.deciders, variant, folder=out / MODELS, config=config.to_dict())
+            write_models(
+                plan,
+                store,
+                tables.deciders,
+                variant,
+                folder=out / MODELS,
+                config=config.to_dict(),
+                splitter=corpus.splitter,
+            )
         judged = judge(out, out / RESULT, corpus, judging or Judging(), bar=bar)
         models = _model_hashes(out)
         write_manifest(out, config, corpus, plan, seconds=store.seconds(), models=models)

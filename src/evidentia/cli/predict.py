@@ -21,7 +21,9 @@ def predict(
     model: Annotated[Path, typer.Argument(help="The folder of `evidentia run`, or of one of its models.")],
     posts: Annotated[Path, typer.Argument(help="New posts: documents.jsonl, or a folder that holds it.")],
     out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="A .csv, .jsonl or .parquet file.")],
-    splitter: Annotated[str, typer.Option("--splitter", help="Cuts posts that are given as text.")] = "pysbd",
+    splitter: Annotated[
+        str | None, typer.Option("--splitter", help="Cuts posts given as text; default: training's, else pysbd.")
+    ] = None,
     texts: Annotated[
         bool, typer.Option("--texts", help="Also write the evidence sentences themselves (.jsonl or .parquet).")
     ] = False,
@@ -47,7 +49,7 @@ def predict(
         typer.Option("--sha256", metavar="HASH", help="Refuse a model with another hash than `run` printed."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace FILE.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but warnings and errors.")] = False,
 ) -> None:
     """Apply a trained pipeline to new posts: a state, a probability and the evidence sentences for every criterion.
 
@@ -60,6 +62,7 @@ def predict(
     if os.path.exists(out) and not force:  # the method of Path fails for long names
         raise OutputError(f"{out.name} exists. Choose another file with -o, or replace it with --force.")
     from evidentia.corpus import read_posts
+    from evidentia.corpus.splitter import DEFAULT
     from evidentia.pipeline.predict import load_trained
     from evidentia.pipeline.store import write_file
 
@@ -71,10 +74,11 @@ def predict(
         config=config,
         sha256=sha256,
     )
-    for warning in trained.notes:
+    usual = (trained.cut.splitter or DEFAULT).partition(" ")[0]
+    read = read_posts(posts, criteria=trained.criteria, splitter=usual if splitter is None else splitter)
+    for warning in (*trained.notes, *trained.cut.differences(read.posts, read.splitter)):
         print(f"warning: {warning}", file=sys.stderr)
-    read = read_posts(posts, criteria=trained.criteria, splitter=splitter)
-    found = trained.predict(read.posts, texts=texts)
+    found = trained.rows(read.posts, texts=texts)
     write_file(out, _content(found, out.suffix), remedy="Choose another file with -o.")
     if quiet:
         return

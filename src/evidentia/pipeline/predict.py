@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from evidentia.corpus import Criterion, Posts
 from evidentia.errors import InputError
 from evidentia.pipeline.build import system_of
 from evidentia.pipeline.config import parse_config, read_config
+from evidentia.pipeline.cutting import Cut
 from evidentia.pipeline.decide import Decider, Scored
 from evidentia.pipeline.fold import Division
 from evidentia.pipeline.permission import Permission
@@ -29,7 +31,7 @@ from evidentia.protocol.provenance import Provenance
 from evidentia.protocol.tuned import FoldTuning
 from evidentia.results import loads
 
-FILE, SCHEMA = "pipeline.json", "evidentia.model/1"
+FILE, SCHEMA = "pipeline.json", "evidentia.model/2"
 AGAIN = "Train again with `evidentia run`."
 _USUAL = ("models/final", "final", "models/fold-0")
 
@@ -44,6 +46,7 @@ class Trained:
     criteria: tuple[Criterion, ...]
     trained_on: frozenset[str]
     tuned_on: frozenset[str]
+    cut: Cut
     sha256: str = ""
     notes: tuple[str, ...] = ()
 
@@ -64,8 +67,17 @@ class Trained:
         space, model = self.learnt[name]["space"], self.learnt[name]["model"]
         return stage.score(space, model, stage.inputs(space, view))
 
-    def predict(self, posts: Posts, *, texts: bool = False) -> pl.DataFrame:
-        """A row per query: probability, state, the evidence sentences; their texts only on request."""
+    def predict(self, posts: Posts, *, texts: bool = False, splitter: str | None = None) -> pl.DataFrame:
+        """A row per query: probability, state, the evidence sentences; their texts only on request.
+
+        Warns where the posts look cut differently from those of training; ``splitter`` is what cut them, if one did.
+        """
+        for difference in self.cut.differences(posts, splitter):
+            warnings.warn(difference, stacklevel=2)
+        return self.rows(posts, texts=texts)
+
+    def rows(self, posts: Posts, *, texts: bool = False) -> pl.DataFrame:
+        """The same without a look at how the posts are cut."""
         return predicted_rows(self.score(posts), self.decider, ranked_by=self.system.last, texts=texts)
 
 
@@ -137,6 +149,7 @@ def _trained(home: Path, document: Mapping[str, Any], allowed: Permission) -> Tr
         criteria,
         frozenset(document["trained_on"]),
         frozenset(decisions["tuned_on"]["posts"]),
+        Cut(**document["sentences"]),
         notes=notes,
     )
 
