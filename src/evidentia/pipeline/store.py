@@ -207,8 +207,10 @@ def into_place(folder: Path, fill: Callable[[Path], None]) -> None:
     """
     temporary = folder.parent / f".{folder.name}.{secrets.token_hex(4)}{PARTIAL}"
     try:
-        folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        temporary.mkdir(mode=0o700)
+        is_first = not folder.parent.exists()
+        temporary.mkdir(mode=0o700, parents=True)
+        if is_first:
+            folder.parent.chmod(0o700)
         fill(temporary)
         owners_only(temporary)
         if folder.exists():
