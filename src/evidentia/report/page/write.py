@@ -31,7 +31,8 @@ UNREADABLE = (
     "<h1>This result does not verify</h1>\n<p>Files of it are damaged, so that no report can be drawn from them. "
     "<code>verification.json</code> beside this page says what does not match. Evaluate the run again.</p></html>\n"
 )
-FORMATS = ("html", "svg", "png", "csv", "latex", "md")
+FILES = {"html": PAGE, "svg": "figures", "png": "figures", "csv": "figures", "latex": "report.tex", "md": "report.md"}
+FORMATS = tuple(FILES)
 USUAL = ("html", "svg", "png", "csv")
 
 
