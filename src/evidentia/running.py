@@ -6,7 +6,7 @@ import platform
 import shutil
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -21,9 +21,9 @@ from evidentia.pipeline.config import Config
 from evidentia.pipeline.enough import refuse_too_few
 from evidentia.pipeline.lock import take
 from evidentia.pipeline.outputs import tables_of, write_models, write_tables
-from evidentia.pipeline.plan import LOCK, STATE, WORK, Note, Plan, abandon, compute, identity, no_note, start
+from evidentia.pipeline.plan import FINAL, LOCK, STATE, WORK, Note, Plan, abandon, compute, identity, no_note, start
 from evidentia.pipeline.steps import full
-from evidentia.pipeline.store import Checkpoints, write_file
+from evidentia.pipeline.store import Checkpoints, folder_sha256, write_file
 from evidentia.report import refresh_report
 from evidentia.results import Evaluation, dumps, loads
 from evidentia.synth import synthetic_corpus
@@ -52,6 +52,7 @@ class Corpus:
     posts: Posts
     sources: tuple[Source, ...]
     card: DatasetCard | None
+    splitter: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +62,7 @@ class Judged:
     folder: Path
     evaluation: Evaluation
     verification: Verification | None
+    model_sha256: str | None = None
 
     @property
     def verified(self) -> str | None:
@@ -128,7 +130,7 @@ def read_posts_of(config: Config) -> Corpus:
         remedy = "Paths in a configuration start from its own folder: correct [corpus] path."
         raise InputError(Problem("MISSING_FOLDER", f"{folder}: no such folder. {remedy}"))
     read = read_corpus(folder, splitter=config.corpus.splitter)
-    return Corpus(read.posts, read.sources, card)
+    return Corpus(read.posts, read.sources, card, read.splitter)
 
 
 def planned(config: Config, corpus: Corpus) -> Plan:
@@ -165,11 +167,20 @@ def run(
     with scored(config, plan, out, resume=resume, workers=workers, bar=bar, note=note) as store:
         with bar("deciding"):
             tables = write_tables(tables_of(plan, store, variant), out)
-            write_models(plan, store, tables.deciders, variant, folder=out / MODELS, config=config.to_dict())
+            write_models(
+                plan,
+                store,
+                tables.deciders,
+                variant,
+                folder=out / MODELS,
+                config=config.to_dict(),
+                splitter=corpus.splitter,
+            )
         judged = judge(out, out / RESULT, corpus, judging or Judging(), bar=bar)
-        write_manifest(out, config, corpus, plan, seconds=store.seconds())
+        models = _model_hashes(out)
+        write_manifest(out, config, corpus, plan, seconds=store.seconds(), models=models)
         shutil.rmtree(out / WORK, ignore_errors=True)
-    return judged
+    return replace(judged, model_sha256=models.get(FINAL) or models["fold-0"])
 
 
 def finished(config: Config, out: Path) -> bool | None:
@@ -296,6 +307,10 @@ def _versions(config: Config, *names: str) -> dict[str, str]:
         with suppress(PackageNotFoundError):  # what the cache knows needs no library
             found[name] = version(name)
     return found
+
+
+def _model_hashes(out: Path) -> dict[str, str]:
+    return {home.name: folder_sha256(home) for home in sorted((out / MODELS).iterdir()) if home.is_dir()}
 
 
 def write_manifest(

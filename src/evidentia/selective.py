@@ -11,12 +11,13 @@ abstained ones too, and equal confidences keep the order in which they are given
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -40,17 +41,48 @@ from evidentia.stats.risk_coverage import Steps, ranking
 from evidentia.tables import Items, read_items
 from evidentia.tables.queries import Floats, Ints
 
+if TYPE_CHECKING:
+    from evidentia.item_predictions import (
+        BootstrapDeltaResult,
+        BootstrapResult,
+        ItemPrediction,
+        bootstrap_by_participant,
+        compute_augrc,
+        compute_aurc,
+        compute_cmax,
+        compute_risk_at_coverage,
+        compute_risk_coverage_curve,
+        paired_bootstrap_delta_by_participant,
+    )
+
 Rule = Literal["step", "plateau"]
 __all__ = [
+    "BootstrapDeltaResult",
+    "BootstrapResult",
+    "ItemPrediction",
     "RiskCoverage",
     "augrc",
     "aurc",
+    "bootstrap_by_participant",
     "cmax",
     "compare",
+    "compute_augrc",
+    "compute_aurc",
+    "compute_cmax",
+    "compute_risk_at_coverage",
+    "compute_risk_coverage_curve",
     "evaluate",
+    "paired_bootstrap_delta_by_participant",
     "risk_at_coverage",
     "risk_coverage_curve",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load what works on plain rows when it is first used: it is made of the functions here."""
+    if name in __all__:
+        return getattr(importlib.import_module("evidentia.item_predictions"), name)
+    raise AttributeError(f"module 'evidentia.selective' has no attribute {name!r}")
 
 
 def evaluate(

@@ -63,7 +63,8 @@ def evaluate(
     evaluation = evaluate_run(
         run, profile=profile, measures=named, by=by, k=k, dual=dual, resampling=resampling, progress=progress
     )
-    evaluation = replace(evaluation, checks=check_result(evaluation, run, applied=applied))
+    checks = check_result(evaluation, run, applied=applied)
+    evaluation = replace(evaluation, checks=checks, asked_by_name=named is not None)
     options: Mapping[str, Any] = {
         "measures": None if named is None else list(named),
         "by": list(by),

@@ -6,6 +6,7 @@ import errno
 import gzip
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -181,9 +182,10 @@ def test_every_format_says_the_same_and_none_is_a_formula(home: Path, tmp_path: 
 def test_what_is_printed(home: Path, tmp_path: Path) -> None:
     ran = evidentia("predict", home / "run", home / "corpus", "-o", tmp_path / "a.csv")
     counts = dict(read(tmp_path / "a.csv")["state"].value_counts().iter_rows())
-    *states, warning, total, last = ran.out.splitlines()
+    *states, warning, total, model, last = ran.out.splitlines()
     assert {line.split()[0]: int(line.split()[1]) for line in states} == counts
     assert warning == "warning: the model was trained or tuned on 60 of these posts"
+    assert re.fullmatch("model SHA-256: [0-9a-f]{64}", model)
     assert (total, last) == ("60 posts, 600 queries: a.csv", "Research software, not a medical device.")
     quiet = evidentia("predict", home / "run", home / "corpus", "-o", tmp_path / "b.csv", "--quiet")
     assert quiet == Ran(0, "", "")

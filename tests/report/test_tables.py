@@ -77,6 +77,8 @@ def test_a_table_by_groups_equals_the_summary(table: str, column: str, groups: l
     compared = 0
     for row in rows:
         group = row.pop(column)
+        assert row.pop("population")
+        assert row.pop("meaning")
         for name, cell in row.items():
             same_cell(cell, measures[name if group == "all" else f"{name}[{column}={group}]"])
             compared += 1
@@ -89,6 +91,8 @@ def test_the_confusion_table_equals_the_summary_and_adds_up(result: Saved) -> No
     assert [row["operating point"] for row in rows] == ["t=0.5", "t=gate", "t=returned"]
     for row in rows:
         point = row.pop("operating point")
+        assert row.pop("population")
+        assert row.pop("meaning")
         assert sum(float(row[cell]) for cell in ("TP", "FP", "FN", "TN")) == 240
         for name, cell in row.items():
             same_cell(cell, measures[f"{name}({point})"])

@@ -93,6 +93,8 @@ def _blank_is_right(cell: str, estimate: Estimate) -> bool:
 def _name_of(table: str, row: Row, column: str, *, last: bool) -> str | None:
     first = next(iter(row))
     key = row[first]
+    if column in {"population", "meaning"}:
+        return None
     if table == "measures":
         return key if column == "value" else None
     if table == "folds":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,13 +22,36 @@ def predict(
     model: Annotated[Path, typer.Argument(help="The folder of `evidentia run`, or of one of its models.")],
     posts: Annotated[Path, typer.Argument(help="New posts: documents.jsonl, or a folder that holds it.")],
     out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="A .csv, .jsonl or .parquet file.")],
-    splitter: Annotated[str, typer.Option("--splitter", help="Cuts posts that are given as text.")] = "pysbd",
+    splitter: Annotated[
+        str | None, typer.Option("--splitter", help="Cuts posts given as text; default: training's, else pysbd.")
+    ] = None,
     texts: Annotated[
         bool, typer.Option("--texts", help="Also write the evidence sentences themselves (.jsonl or .parquet).")
     ] = False,
+    allow_endpoint: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allow-endpoint", metavar="URL", help="A server of the model that may be sent texts; repeatable."
+        ),
+    ] = None,
+    allow_key: Annotated[
+        list[str] | None,
+        typer.Option("--allow-key", metavar="NAME", help="An environment variable whose key may be sent; repeatable."),
+    ] = None,
+    trust_remote_code: Annotated[
+        bool, typer.Option("--trust-remote-code", help="Let models of the folder run code of their own.")
+    ] = False,
+    config: Annotated[
+        Path | None,
+        typer.Option("--config", metavar="FILE", help="Your configuration: allows the servers and keys it names."),
+    ] = None,
+    sha256: Annotated[
+        str | None,
+        typer.Option("--sha256", metavar="HASH", help="Refuse a model with another hash than `run` printed."),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace FILE.")] = False,
     max_bytes: options.MaxBytes = options.MAX_BYTES,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but warnings and errors.")] = False,
 ) -> None:
     """Apply a trained pipeline to new posts: a state, a probability and the evidence sentences for every criterion.
 
@@ -40,12 +64,23 @@ def predict(
     if os.path.exists(out) and not force:  # the method of Path fails for long names
         raise OutputError(f"{out.name} exists. Choose another file with -o, or replace it with --force.")
     from evidentia.corpus import read_posts
+    from evidentia.corpus.splitter import DEFAULT
     from evidentia.pipeline.predict import load_trained
     from evidentia.pipeline.store import write_file
 
-    trained = load_trained(model)
-    read = read_posts(posts, criteria=trained.criteria, splitter=splitter)
-    found = trained.predict(read.posts, texts=texts)
+    trained = load_trained(
+        model,
+        allow_endpoints=allow_endpoint or (),
+        allow_keys=allow_key or (),
+        trust_remote_code=trust_remote_code,
+        config=config,
+        sha256=sha256,
+    )
+    usual = (trained.cut.splitter or DEFAULT).partition(" ")[0]
+    read = read_posts(posts, criteria=trained.criteria, splitter=usual if splitter is None else splitter)
+    for warning in (*trained.notes, *trained.cut.differences(read.posts, read.splitter)):
+        print(f"warning: {warning}", file=sys.stderr)
+    found = trained.rows(read.posts, texts=texts)
     write_file(out, _content(found, out.suffix), remedy="Choose another file with -o.")
     if quiet:
         return
@@ -55,6 +90,7 @@ def predict(
     if seen:
         print(f"warning: the model was trained or tuned on {counted(seen, 'of these posts', 'of these posts')}")
     print(f"{counted(len(read.posts), 'post')}, {counted(found.height, 'query', 'queries')}: {out.name}")
+    print(f"model SHA-256: {trained.sha256}")
     print("Research software, not a medical device.")
 
 

@@ -10,6 +10,7 @@ import typer
 
 from evidentia.cli import options
 from evidentia.cli.progress import progress_bar
+from evidentia.errors import InputError
 
 
 def report(
@@ -31,12 +32,15 @@ def report(
 ) -> None:
     """Draw the report of a result: one page that needs no network, figures, LaTeX, Markdown."""
     from evidentia.report.page.texts import read_texts
-    from evidentia.report.page.write import PAGE, USUAL, write_report
+    from evidentia.report.page.write import FILES, PAGE, USUAL, write_report
 
+    asked = options.listed(formats) or USUAL
     texts = None if include_text is None else read_texts(include_text)
     with progress_bar("drawing", quiet=quiet):
-        write_report(out, formats=options.listed(formats) or USUAL, show_ids=show_ids, texts=texts)
+        write_report(out, formats=asked, show_ids=show_ids, texts=texts)
     if not quiet:
-        print(f"the report is in {out}" + (f": {PAGE}" if (out / PAGE).is_file() else ""))
+        print(f"the report is in {out}: {', '.join(dict.fromkeys(FILES[name] for name in asked))}")
+    if open_it and not (out / PAGE).is_file():
+        raise InputError(f"There is no {PAGE} to open. Draw it with --format html.")
     if open_it:
         webbrowser.open((out / PAGE).resolve().as_uri())

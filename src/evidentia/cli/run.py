@@ -100,6 +100,8 @@ def show_judged(judged: Judged, *, quiet: bool) -> None:
         print(f"report: {page}")
     if not quiet:
         print_summary(judged.evaluation, judged.folder, verified=judged.verified)
+        if judged.model_sha256 is not None:
+            print(f"model SHA-256 (for evidentia predict --sha256): {judged.model_sha256}")
     if not judged.passed:
         raise typer.Exit(1)
 

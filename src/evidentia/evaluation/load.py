@@ -12,7 +12,7 @@ from evidentia.evaluation.files import MANIFEST_SCHEMA, SELECTIVE_MANIFEST_SCHEM
 from evidentia.measures import Profile
 from evidentia.tables import Run, read_run
 
-INSIDE_A_RUN = "result"
+INSIDE_A_RUN, RUN_SCHEMA = "result", "evidentia.run/1"
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,8 @@ def load_result(folder: Path) -> LoadedResult:
 
 def _called(folder: Path) -> str:
     """Its name; a result inside a run goes by that of the run, since all of them are called alike."""
-    return folder.parent.name if folder.name == INSIDE_A_RUN and folder.parent.name else folder.name
+    inside = folder.name == INSIDE_A_RUN and manifest_of(folder.parent).get("schema") == RUN_SCHEMA
+    return folder.parent.name if inside else folder.name
 
 
 def _kept(folder: Path, name: str, manifest: Mapping[str, Any]) -> Path | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import norm, rankdata
+from scipy.special import ndtri
 
 from evidentia.tables.queries import Bools, Floats
 
@@ -48,12 +48,14 @@ def auroc_within_criteria(labels: Bools, scores: Floats, *, level: float = LEVEL
     value = float(wins.sum() / 2 / pairs)
     influence = ((wins - value * opponents) / pairs).sum(axis=1)
     n = len(influence)
-    half = float(norm.ppf((1 + level) / 2) * np.sqrt((influence**2).sum() * n / max(n - 1, 1)))
+    half = float(ndtri((1 + level) / 2) * np.sqrt((influence**2).sum() * n / max(n - 1, 1)))
     return WithinCriteria(value, value - half, value + half, pairs)
 
 
 def _wins(truth: Bools, scores: Floats) -> Floats:
     """For each query of a criterion, how many queries of the other class it is on the right side of; ties one half."""
+    from scipy.stats import rankdata  # slow to import, and most commands look at no canary
+
     everyone = rankdata(scores)
     wins = np.empty(len(truth))
     wins[truth] = everyone[truth] - rankdata(scores[truth])  # negatives below

@@ -55,9 +55,9 @@ def _retriever(config: Config) -> Stage:
 
 def _one_retriever(config: Config, spec: str) -> Stage:
     if spec == "bm25":
-        return Bm25(config.retriever.k1, config.retriever.b)
+        return Bm25(config.retriever.k1, config.retriever.b, config.protocol.min_posts)
     if spec == WORDS:
-        return Lexical()
+        return Lexical(min_posts=config.protocol.min_posts)
     from evidentia.pipeline.stages.dense import Dense
 
     return Dense(config.located(spec), _settings(config, spec), _cache(config))
@@ -65,9 +65,9 @@ def _one_retriever(config: Config, spec: str) -> Stage:
 
 def _learner(config: Config, name: str) -> Stage:
     if name == WORDS:
-        return Lexical()
+        return Lexical(min_posts=config.protocol.min_posts)
     if name == "characters":
-        return Lexical("characters")
+        return Lexical("characters", min_posts=config.protocol.min_posts)
     if name == "tokens":
         from evidentia.pipeline.neural.attention import AttentionSettings
         from evidentia.pipeline.stages.tokens import TokenReader
@@ -132,7 +132,7 @@ def _gate(config: Config, last: str) -> Stage:
 
 def _meaning(config: Config) -> Meaning:
     spec = config.graph.space
-    return Meaning(config.located(spec), _settings(config, spec), _cache(config))
+    return Meaning(config.located(spec), _settings(config, spec), _cache(config), config.protocol.min_posts)
 
 
 def _settings(config: Config, spec: str) -> tuple[tuple[str, Any], ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import polars as pl
 
 from evidentia.corpus import Posts
 from evidentia.errors import InputError, counted, shown
+from evidentia.pipeline.cutting import Cut
 from evidentia.pipeline.decide import Decider, Scored, Variant, decider
 from evidentia.pipeline.fold import Division
 from evidentia.pipeline.plan import FINAL, Plan
@@ -118,6 +119,7 @@ def write_models(
     *,
     folder: Path,
     config: Mapping[str, Any],
+    splitter: str | None = None,
 ) -> None:
     """Copy what every fold learnt beside what it tuned: a folder per fold that `evidentia predict` can use."""
     known = {one.tuning.fold: one for one in deciders}
@@ -129,12 +131,13 @@ def write_models(
                 (place / step.name).mkdir()
                 save_parts(place / step.name, store.parts(division.fold, step.name))
             document = {
-                "schema": "evidentia.model/1",
+                "schema": "evidentia.model/2",
                 "config": dict(config),
                 "criteria": [
                     {"criterion_id": one.criterion_id, "text": one.text, "prototypes": list(one.prototypes)}
                     for one in plan.posts.criteria
                 ],
+                "sentences": asdict(Cut.of(plan.posts.take(division.train), splitter)),
                 "trained_on": sorted(plan.posts.post_ids[post] for post in division.train.tolist()),
                 "tuning": made.tuning.to_dict(),
                 "decisions": made.to_dict(),

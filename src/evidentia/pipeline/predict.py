@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,12 +15,14 @@ import polars as pl
 from evidentia.corpus import Criterion, Posts
 from evidentia.errors import InputError
 from evidentia.pipeline.build import system_of
-from evidentia.pipeline.config import parse_config
+from evidentia.pipeline.config import parse_config, read_config
+from evidentia.pipeline.cutting import Cut
 from evidentia.pipeline.decide import Decider, Scored
 from evidentia.pipeline.fold import Division
+from evidentia.pipeline.permission import Permission
 from evidentia.pipeline.selection import Policy, Selection
 from evidentia.pipeline.stage import Parts, View
-from evidentia.pipeline.store import first_damaged, load_parts
+from evidentia.pipeline.store import first_damaged, folder_sha256, load_parts
 from evidentia.pipeline.system import GATE, System
 from evidentia.pipeline.tables import predicted_rows
 from evidentia.pipeline.work import after
@@ -27,7 +31,7 @@ from evidentia.protocol.provenance import Provenance
 from evidentia.protocol.tuned import FoldTuning
 from evidentia.results import loads
 
-FILE, SCHEMA = "pipeline.json", "evidentia.model/1"
+FILE, SCHEMA = "pipeline.json", "evidentia.model/2"
 AGAIN = "Train again with `evidentia run`."
 DAMAGE = (
     ArithmeticError,
@@ -49,6 +53,9 @@ class Trained:
     criteria: tuple[Criterion, ...]
     trained_on: frozenset[str]
     tuned_on: frozenset[str]
+    cut: Cut
+    sha256: str = ""
+    notes: tuple[str, ...] = ()
 
     def seen(self, posts: Posts) -> int:
         """How many of the posts it was trained or tuned on: of those it says more than it could know."""
@@ -67,8 +74,17 @@ class Trained:
         space, model = self.learnt[name]["space"], self.learnt[name]["model"]
         return stage.score(space, model, stage.inputs(space, view))
 
-    def predict(self, posts: Posts, *, texts: bool = False) -> pl.DataFrame:
-        """A row per query: probability, state, the evidence sentences; their texts only on request."""
+    def predict(self, posts: Posts, *, texts: bool = False, splitter: str | None = None) -> pl.DataFrame:
+        """A row per query: probability, state, the evidence sentences; their texts only on request.
+
+        Warns where the posts look cut differently from those of training; ``splitter`` is what cut them, if one did.
+        """
+        for difference in self.cut.differences(posts, splitter):
+            warnings.warn(difference, stacklevel=2)
+        return self.rows(posts, texts=texts)
+
+    def rows(self, posts: Posts, *, texts: bool = False) -> pl.DataFrame:
+        """The same without a look at how the posts are cut."""
         try:
             with np.errstate(over="raise", invalid="raise", divide="raise"):
                 return predicted_rows(self.score(posts), self.decider, ranked_by=self.system.last, texts=texts)
@@ -76,30 +92,60 @@ class Trained:
             raise InputError(f"What the model learnt cannot be applied ({type(error).__name__}). {AGAIN}") from error
 
 
-def load_trained(folder: str | Path) -> Trained:
+def load_trained(
+    folder: Path | str,
+    *,
+    allow_endpoints: Iterable[str] = (),
+    allow_keys: Iterable[str] = (),
+    trust_remote_code: bool = False,
+    config: Path | str | None = None,
+    sha256: str | None = None,
+) -> Trained:
     """Read a trained pipeline: the folder of a run (its model for use), of its models, or of one fold.
 
+    A folder may come from anybody. Servers that it names must be in ``allow_endpoints``, variables that hold keys in
+    ``allow_keys`` (else no key is sent), or both in ``config``, a configuration of one's own; code of models runs only with
+    ``trust_remote_code`` here too. ``sha256`` is the hash that the folder must have, as `evidentia run` printed it.
     Folders of models that its configuration names are looked for from the working directory.
     """
-    folder = Path(folder)
+    own = None if config is None else read_config(config)
+    allowed = Permission.of(allow_endpoints, allow_keys, remote_code=trust_remote_code, config=own)
+    home = model_folder(Path(folder))
+    if (damaged := first_damaged(home)) is not None:
+        raise InputError(f"{home.resolve().name}/{damaged} is damaged or missing. {AGAIN}")
+    actual = folder_sha256(home)
+    if sha256 is not None and _digest(sha256) != actual:
+        raise InputError(
+            f"{home.resolve().name} is another model: its SHA-256 is {actual}. Use the one that you trust."
+        )
+    try:
+        document = loads((home / FILE).read_bytes())
+        if document.get("schema") != SCHEMA:
+            raise ValueError("another schema")
+        return replace(_trained(home, document, allowed), sha256=actual)
+    except (OSError, *DAMAGE):
+        raise InputError(f"{home.resolve().name}/{FILE} cannot be read. {AGAIN}") from None
+
+
+def model_folder(folder: Path) -> Path:
+    """Where the trained pipeline of a folder is: in it, or in the usual places below."""
     home = next((place for place in (folder, *(folder / name for name in _USUAL)) if (place / FILE).is_file()), None)
     if home is None:
         raise InputError(
             f"{folder.resolve().name} holds no trained pipeline. Give the folder of `evidentia run`, or of one of its models."
         )
-    if (damaged := first_damaged(home)) is not None:
-        raise InputError(f"{home.resolve().name}/{damaged} is damaged or missing. {AGAIN}")
-    try:
-        document = loads((home / FILE).read_bytes())
-        if document.get("schema") != SCHEMA:
-            raise ValueError("another schema")
-        return _trained(home, document)
-    except (OSError, *DAMAGE):
-        raise InputError(f"{home.resolve().name}/{FILE} cannot be read. {AGAIN}") from None
+    return home
 
 
-def _trained(home: Path, document: Mapping[str, Any]) -> Trained:
-    config = parse_config(document["config"], base=Path())
+def _digest(text: str) -> str:
+    digest = text.strip().lower().removeprefix("sha256:")
+    if not re.fullmatch(r"[0-9a-f]{64}", digest):
+        raise InputError("A SHA-256 has 64 digits from 0 to f. `evidentia run` prints that of its model.")
+    return digest
+
+
+def _trained(home: Path, document: Mapping[str, Any], allowed: Permission) -> Trained:
+    config, notes = allowed.applied(parse_config(document["config"], base=Path()), home.resolve().name)
     # a folder of where it was trained says nothing here, and another was not asked for
     config = replace(config, run=replace(config.run, cache=config.run.cache is True))
     system = system_of(config)
@@ -114,6 +160,8 @@ def _trained(home: Path, document: Mapping[str, Any]) -> Trained:
         criteria,
         frozenset(document["trained_on"]),
         frozenset(decisions["tuned_on"]["posts"]),
+        Cut(**document["sentences"]),
+        notes=notes,
     )
 
 

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import Field, asdict, fields
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin, get_type_hints
-from urllib.parse import SplitResult, urlsplit
 
 from evidentia.errors import InputError, counted, shown, typed
 
@@ -16,20 +15,6 @@ if TYPE_CHECKING:
 
 S = TypeVar("S", bound="DataclassInstance")
 _WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", dict: "a table"}
-
-
-def address_of(url: str) -> SplitResult | None:
-    """The parts of an address that texts can be sent to; None where it is none.
-
-    >>> address_of("http://127.0.0.1:8000/v1").port, address_of("127.0.0.1:8000")
-    (8000, None)
-    """
-    try:
-        parts = urlsplit(url)
-        sound = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return None
-    return parts if sound else None
 
 
 def read_settings(made_of: type[S], given: Mapping[str, Any], where: str) -> S:

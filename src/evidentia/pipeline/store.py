@@ -19,7 +19,7 @@ from evidentia.pipeline.fold import Outcome
 from evidentia.pipeline.lock import Lock
 from evidentia.pipeline.stage import Parts
 from evidentia.results import dumps, loads
-from evidentia.results.folder import PARTIAL, replace_file
+from evidentia.results.folder import PARTIAL, owners_only, replace_file
 from evidentia.tables.queries import Floats
 
 KEEP = "What was done is kept: make room (or the folder writable), then continue with --resume."
@@ -61,7 +61,16 @@ def load_parts(folder: Path) -> dict[str, Parts]:
 
 def write_sums(folder: Path) -> None:
     """Write the hashes of all files below a folder beside them."""
-    (folder / SUMS).write_bytes(_sums({name: (folder / name).read_bytes() for name in _files_in(folder)}))
+    (folder / SUMS).write_bytes(_sums_of(folder))
+
+
+def folder_sha256(folder: Path) -> str:
+    """One hash of all files of a model: that of its ``sums.json`` as it is when nothing has changed."""
+    return sha256(_sums_of(folder)).hexdigest()
+
+
+def _sums_of(folder: Path) -> bytes:
+    return _sums({name: (folder / name).read_bytes() for name in _files_in(folder)})
 
 
 def _sums(files: Mapping[str, bytes]) -> bytes:
@@ -192,11 +201,18 @@ def _contents(folder: Path, names: Sequence[str]) -> dict[str, bytes] | None:
 
 
 def into_place(folder: Path, fill: Callable[[Path], None]) -> None:
-    """Fill a folder under a hidden name and rename it; a full disk or a folder that cannot be written is an OutputError."""
+    """Fill a folder under a hidden name and rename it; a full disk or a folder that cannot be written is an OutputError.
+
+    Only its owner can read it: what was learnt from posts says something of them.
+    """
     temporary = folder.parent / f".{folder.name}.{secrets.token_hex(4)}{PARTIAL}"
     try:
-        temporary.mkdir(parents=True)
+        is_first = not folder.parent.exists()
+        temporary.mkdir(mode=0o700, parents=True)
+        if is_first:
+            folder.parent.chmod(0o700)
         fill(temporary)
+        owners_only(temporary)
         if folder.exists():
             shutil.rmtree(folder)
         os.rename(temporary, folder)

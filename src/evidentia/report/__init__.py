@@ -27,10 +27,13 @@ def wants_report(asked: bool | None) -> bool:
 
 
 def write_report(folder: Path, **how: Any) -> list[str]:
-    """Draw the report of a result folder; templates and figures are loaded on use."""
+    """Draw the report of a result folder; templates and figures are loaded on use.
+
+    Pictures of points take a second and more: `evidentia report` draws them.
+    """
     from evidentia.report.page import write
 
-    return write.write_report(folder, **how)
+    return write.write_report(folder, **{"formats": write.AT_ONCE, **how})
 
 
 def refresh_report(folder: Path) -> list[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from evidentia.errors import OutputError
+from evidentia.report.show import fixed
 from evidentia.report.tables import Table
 from evidentia.report.write import csv_text
 from evidentia.results import Estimate, dumps
@@ -97,20 +98,20 @@ def _figure(row: Row, name: str) -> str:
     found = row.figures.get(name)
     if found is None:
         return NONE
-    seeds = f" ±s {row.spread[name]:.4f}" if name in row.spread else ""
+    seeds = f" ±s {fixed(row.spread[name])}" if name in row.spread else ""
     return f"{_value(found)}{_folds(found)}{seeds}"
 
 
 def _value(estimate: Estimate) -> str:
     if estimate.ci is None:
-        return f"{estimate.value:.4f}"
-    return f"{estimate.value:.4f} [{estimate.ci[0]:.4f}, {estimate.ci[1]:.4f}]"
+        return fixed(estimate.value)
+    return f"{fixed(estimate.value)} [{fixed(estimate.ci[0])}, {fixed(estimate.ci[1])}]"
 
 
 def _folds(estimate: Estimate) -> str:
     if estimate.fold_mean is None or estimate.fold_std is None:
         return ""
-    return f"<br>{estimate.fold_mean:.4f} ± {estimate.fold_std:.4f}"
+    return f"<br>{fixed(estimate.fold_mean)} ± {fixed(estimate.fold_std)}"
 
 
 def _gain(row: Row, name: str) -> str:
@@ -119,8 +120,8 @@ def _gain(row: Row, name: str) -> str:
         return NONE
     delta, limits = gain
     if limits is None:
-        return f"{delta:+.4f}"
-    return f"{delta:+.4f} [{limits[0]:+.4f}, {limits[1]:+.4f}]{_mark(name, gain)}"
+        return fixed(delta, sign="+")
+    return f"{fixed(delta, sign='+')} [{fixed(limits[0], sign='+')}, {fixed(limits[1], sign='+')}]{_mark(name, gain)}"
 
 
 def _mark(name: str, gain: Gain) -> str:
@@ -133,7 +134,7 @@ def _mark(name: str, gain: Gain) -> str:
 
 
 def _plain(value: Any) -> str:
-    return NONE if value is None else f"{value:.4f}".rstrip("0").rstrip(".")
+    return NONE if value is None else fixed(value).rstrip("0").rstrip(".")
 
 
 def print_ablation(made: Ablation, out: Path) -> None:
@@ -169,7 +170,7 @@ def print_ablation(made: Ablation, out: Path) -> None:
 
 
 def _short(estimate: Estimate | None) -> str:
-    return NONE if estimate is None else f"{estimate.value:.4f}"
+    return NONE if estimate is None else fixed(estimate.value)
 
 
 def _short_gain(row: Row, name: str) -> str:
@@ -177,4 +178,4 @@ def _short_gain(row: Row, name: str) -> str:
     if gain is None:
         return ""
     sure = gain[1] is not None and (gain[1][0] > 0 or gain[1][1] < 0)
-    return f"{gain[0]:+.4f}{'*' if sure else ' '}"
+    return f"{fixed(gain[0], sign='+')}{'*' if sure else ' '}"

@@ -17,6 +17,7 @@ from evidentia.evaluation.power import PowerReport
 from evidentia.measures.core import Measure
 from evidentia.measures.registry import pattern
 from evidentia.report.reference import needs_of
+from evidentia.report.show import fixed, shown
 from evidentia.results import Comparison, Delta, Estimate, Evaluation, pairs
 
 ROOMY = 100  # columns from which on a screen also shows what a number speaks of
@@ -58,7 +59,10 @@ def print_summary(
         f"[bold]{counted(data['queries'], 'query', 'queries')}[/] from {counted(data['posts'], 'post')}, "
         f"[bold]{data['positives']:,}[/] with evidence; profile [bold]{evaluation.profile}[/]"
     )
-    console.print(_headline(evaluation, everything=everything, width=console.width))
+    chosen, left = _chosen(evaluation, everything=everything)
+    console.print(_headline(evaluation, chosen, width=console.width))
+    if left:
+        console.print(f"[dim]{left:,} more in summary.json[/]")
     if evaluation.not_computed:
         console.print("[bold]Not computed[/] [dim](names in summary.json)[/]")
         console.print(_gaps(evaluation))
@@ -100,7 +104,18 @@ def _print_losses(console: Console, evaluation: Evaluation) -> None:
     console.print(f"{lost.missed:,} of {gold} missed: {told}; {alerts}")
 
 
-def _headline(evaluation: Evaluation, *, everything: bool, width: int) -> Table:
+def _chosen(evaluation: Evaluation, *, everything: bool) -> tuple[list[Estimate], int]:
+    """The estimates to show, and how many of those that were asked for are left out."""
+    headline = [evaluation.measures[name] for name in HEADLINE if name in evaluation.measures]
+    if headline and not everything:
+        return headline, 0
+    overall = evaluation.overall()
+    every = [*overall, *(e for e in evaluation.measures.values() if e.group)]
+    most = max(MOST, len(overall))
+    return every[:most], len(every[most:])
+
+
+def _headline(evaluation: Evaluation, chosen: Sequence[Estimate], *, width: int) -> Table:
     """The main numbers; what they speak of is said where the screen has room for it, and never at the numbers' cost."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     folds = evaluation.dataset["folds"] is not None
@@ -112,10 +127,6 @@ def _headline(evaluation: Evaluation, *, everything: bool, width: int) -> Table:
     roomy = width >= ROOMY
     if roomy:
         table.add_column("of", no_wrap=True)
-    chosen = [evaluation.measures[name] for name in HEADLINE if name in evaluation.measures]
-    if everything or not chosen:
-        grouped = [e for e in evaluation.measures.values() if e.group]
-        chosen = [*evaluation.overall(), *grouped][: max(MOST, len(evaluation.overall()))]
     for estimate in chosen:
         spread = [*([_limits(estimate)] if limits else []), *([_folds(estimate)] if folds else [])]
         of = [estimate.population] if roomy else []
@@ -146,7 +157,7 @@ def _print_marks(console: Console, evaluation: Evaluation) -> None:
 
 
 def _value(estimate: Estimate) -> str:
-    digits = f"{estimate.value:,.0f}" if estimate.value.is_integer() and estimate.value > 1 else _short(estimate.value)
+    digits = shown(estimate.value)
     return f"{digits} *" if estimate.degenerate else digits
 
 
@@ -267,6 +278,8 @@ def print_comparison(comparison: Comparison, out: Path | None) -> None:
         shown_ones = [delta for delta in base if delta.name in HEADLINE] or base[:MOST]
         console.print(f"\n[bold]{escape(system)}[/] against {escape(baseline)}")
         console.print(_delta_table(shown_ones))
+        if len(base) > len(shown_ones) == MOST:
+            console.print(f"[dim]{len(base) - MOST:,} more in comparison.json[/]")
         _print_delta_notes(console, shown_ones, mine)
         for family, words in (("measures", "measures"), ("criteria", "per-criterion figures")):
             verdicts = Counter(delta.verdict for delta in mine if delta.family == family)
@@ -287,7 +300,7 @@ def _delta_table(deltas: Sequence[Delta]) -> Table:
     table.add_column("verdict", no_wrap=True)
     for d in deltas:
         limits = "none" if d.ci is None else f"{_short(d.ci[0], '+')} to {_short(d.ci[1], '+')}"
-        p = "" if d.p_holm is None else "<0.001" if d.p_holm < 0.001 else f"{d.p_holm:.3f}"
+        p = "" if d.p_holm is None else "<0.001" if d.p_holm < 0.001 else fixed(d.p_holm, 3)
         change = "" if d.delta is None else _short(d.delta, "+")
         verdict = f"{d.verdict} *" if d.warnings else d.verdict
         table.add_row(escape(d.name), _short(d.system_value), change, limits, p, verdict)
@@ -296,7 +309,7 @@ def _delta_table(deltas: Sequence[Delta]) -> Table:
 
 def _short(value: float, sign: str = "") -> str:
     """Few enough digits that a row fits into 80 columns."""
-    return f"{value:{sign}.4f}" if abs(value) < 10 else f"{value:{sign}.2f}"
+    return fixed(value, 4 if abs(value) < 10 else 2, sign)
 
 
 def _print_delta_notes(console: Console, shown: Sequence[Delta], every: Sequence[Delta]) -> None:
@@ -332,8 +345,8 @@ def print_power(report: PowerReport) -> None:
         return
     console.print(
         f"The run has {_of(seen.units, report.units)} from [bold]{_of(seen.posts, report.posts)}[/], "
-        f"{counted(seen.misses, 'miss', 'misses')}, a share of {seen.rate:.4f}; "
-        f"clustering within posts inflates the variance {seen.design_effect:.2f} times."
+        f"{counted(seen.misses, 'miss', 'misses')}, a share of {fixed(seen.rate)}; "
+        f"clustering within posts inflates the variance {fixed(seen.design_effect, 2)} times."
     )
     verdict = "[bold green]is certified[/]" if seen.certified_now else "[bold]cannot be certified[/]"
     console.print(f"On this run the target {verdict} at that confidence.")

@@ -11,6 +11,7 @@ from rich.table import Table
 from evidentia.checks.gate import Condition, Gate
 from evidentia.checks.targets import Judgement
 from evidentia.report.reporting_items import reporting_items
+from evidentia.report.show import fixed
 from evidentia.results import Estimate, Finding
 
 COLOURS = {"met": "green", "not met": "red", "not decidable": "yellow"}
@@ -103,13 +104,13 @@ def _check_row(finding: Finding) -> str:
 
 
 def _value(estimate: Estimate | None) -> str:
-    return "none" if estimate is None else f"{estimate.value:.4f}"
+    return "none" if estimate is None else fixed(estimate.value)
 
 
 def _interval(estimate: Estimate | None) -> str:
     if estimate is None or estimate.ci is None:
         return "none"
-    return f"{estimate.ci[0]:.4f} to {estimate.ci[1]:.4f}"
+    return f"{fixed(estimate.ci[0])} to {fixed(estimate.ci[1])}"
 
 
 def _text(words: str) -> str:

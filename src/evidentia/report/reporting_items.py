@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evidentia.errors import counted
+from evidentia.report.show import fixed
 from evidentia.results import Evaluation
 
 Manifest = Mapping[str, Any]
@@ -108,7 +109,9 @@ def _events(evaluation: Evaluation, manifest: Manifest) -> str | None:
 def _performance(evaluation: Evaluation, manifest: Manifest) -> str | None:
     names = ("AUROC", "AUPRC", "ECE", "EvidenceRecall", "ScreeningSensitivity")
     found = [evaluation.measures[name] for name in names if name in evaluation.measures]
-    told = "; ".join(f"{e.name} {e.value:.4f} ({e.ci[0]:.4f} to {e.ci[1]:.4f})" for e in found if e.ci is not None)
+    told = "; ".join(
+        f"{e.name} {fixed(e.value)} ({fixed(e.ci[0])} to {fixed(e.ci[1])})" for e in found if e.ci is not None
+    )
     return f"{told}; all others in tables/measures.csv" if told else None
 
 
@@ -117,7 +120,8 @@ def _heterogeneity(evaluation: Evaluation, manifest: Manifest) -> str | None:
     if auroc is None or auroc.fold_std is None or auroc.fold_mean is None:
         return None
     criteria = len({e.group for e in evaluation.grouped("criterion")})
-    return f"AUROC over {auroc.folds_used} folds {auroc.fold_mean:.4f} ± {auroc.fold_std:.4f}; figures for {criteria} criteria"
+    spread = f"{fixed(auroc.fold_mean)} ± {fixed(auroc.fold_std)}"
+    return f"AUROC over {auroc.folds_used} folds {spread}; figures for {criteria} criteria"
 
 
 Answer = Callable[[Evaluation, Manifest], str | None]

@@ -13,6 +13,7 @@ from rich.table import Table as Grid
 from evidentia.errors import counted
 from evidentia.report.console import print_place
 from evidentia.report.selective_tables import at_coverages, signals_table
+from evidentia.report.show import fixed, shown
 from evidentia.results import Delta, Estimate, Evaluation, SelectiveComparison
 from evidentia.results.selective import REFUSED, UNTESTED
 
@@ -69,7 +70,7 @@ def _areas(evaluation: Evaluation, signal: str | None, everything: bool) -> Grid
         if e.details.get("confidence") != signal or e.name in beside or "@coverage=" in e.measure:
             continue
         ties = e.details.get("tie_sensitivity")
-        spread = "" if ties is None else f"{ties['best']:.4f} to {ties['worst']:.4f}"
+        spread = "" if ties is None else f"{fixed(ties['best'])} to {fixed(ties['worst'])}"
         grid.add_row(escape(e.measure), _number(e), _limits(e.ci), "" if twin is None else _number(twin), spread)
     return grid
 
@@ -91,7 +92,7 @@ def _print_signals(console: Console, evaluation: Evaluation) -> None:
     if len(evaluation.dataset["signals"]) < 2:
         return
     rows = [row for row in signals_table(evaluation).rows if row[0] is not None]
-    ranked = ", ".join(f"{row[0]}. {escape(str(row[1]))} ({row[3]:.4f})" for row in rows)
+    ranked = ", ".join(f"{row[0]}. {escape(str(row[1]))} ({shown(row[3])})" for row in rows)
     if ranked:
         console.print(f"\nConfidences by excess AURC, best first: {ranked}")
 
@@ -121,7 +122,7 @@ def _print_comparison(console: Console, comparison: SelectiveComparison, unit: s
     counts = (comparison.baseline_predicted, comparison.system_predicted)
     cmax = [count / comparison.items for count in counts]
     console.print(
-        f"Cmax {cmax[0]:.4f} ({first}) and {cmax[1]:.4f} ({second}); common coverage {comparison.common_coverage:.4f}"
+        f"Cmax {fixed(cmax[0])} ({first}) and {fixed(cmax[1])} ({second}); common coverage {fixed(comparison.common_coverage)}"
     )
     told = [d for d in comparison.deltas if d.p is not None and "plateau" not in d.name and _headline(d)]
     for signal in dict.fromkeys(d.name.partition("[")[2] for d in told):
@@ -157,9 +158,10 @@ def _delta_grid(deltas: Sequence[Delta]) -> Grid:
     grid = _grid("measure", "A", "B", "B - A", "interval", "p")
     grid.add_column("verdict", no_wrap=True)
     for d in deltas:
-        p = "" if d.p_holm is None else "<0.001" if d.p_holm < 0.001 else f"{d.p_holm:.3f}"
-        limits = "none" if d.ci is None else f"{d.ci[0]:+.4f} to {d.ci[1]:+.4f}"
-        values = f"{d.baseline_value:.4f}", f"{d.system_value:.4f}", f"{d.delta:+.4f}"
+        p = "" if d.p_holm is None else "<0.001" if d.p_holm < 0.001 else fixed(d.p_holm, 3)
+        limits = "none" if d.ci is None else f"{fixed(d.ci[0], sign='+')} to {fixed(d.ci[1], sign='+')}"
+        change = "" if d.delta is None else fixed(d.delta, sign="+")
+        values = fixed(d.baseline_value), fixed(d.system_value), change
         grid.add_row(escape(d.name.partition("[")[0]), *values, limits, p, d.verdict)
     return grid
 
@@ -179,8 +181,8 @@ def _level(evaluation: Evaluation) -> str:
 def _number(estimate: Estimate) -> str:
     if math.isnan(estimate.value):
         return "-"
-    return f"{estimate.value:.4f} *" if estimate.degenerate else f"{estimate.value:.4f}"
+    return f"{fixed(estimate.value)} *" if estimate.degenerate else fixed(estimate.value)
 
 
 def _limits(limits: tuple[float, float] | None) -> str:
-    return "" if limits is None else f"{limits[0]:.4f} to {limits[1]:.4f}"
+    return "" if limits is None else f"{fixed(limits[0])} to {fixed(limits[1])}"

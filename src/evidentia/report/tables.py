@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 
 from evidentia.results import Comparison, Delta, Estimate, Evaluation, KRegret, Losses
@@ -36,6 +36,7 @@ CRITERION_MEASURES = (
     "EvidenceRecall",
 )
 STATE_MEASURES = ("Queries", "Positives", "PositiveRate", "SelectedK", "EvidenceRecall", "EvidencePrecision")
+ABOUT = ("population", "meaning")  # which queries a number is over, and what it means
 CELLS = ("TP", "FP", "FN", "TN")
 RATES = ("Sensitivity", "Specificity", "FPR", "FNR", "Precision", "NPV", "F1", "MCC", "BalancedAccuracy")
 
@@ -110,12 +111,12 @@ def measures_table(evaluation: Evaluation) -> Table:
 def folds_table(evaluation: Evaluation) -> Table:
     """Every measure in every fold; an undefined fold is left blank."""
     folds = _index(evaluation, "fold")
-    columns = ("measure", *(f"fold {fold}" for fold in folds), "mean", "std", "folds_used")
+    columns = ("measure", *(f"fold {fold}" for fold in folds), "mean", "std", "folds_used", *ABOUT)
     rows = tuple(
         (
             overall.name,
             *(_cell(values.get(overall.name)) for values in folds.values()),
-            *(overall.fold_mean, overall.fold_std, overall.folds_used),
+            *(overall.fold_mean, overall.fold_std, overall.folds_used, overall.population, overall.meaning),
         )
         for overall in (evaluation.overall() if folds else ())
         if overall.folds_used is not None
@@ -128,11 +129,15 @@ def confusion_table(evaluation: Evaluation) -> Table:
     points = ("0.5", "gate", "returned")
     names = (*CELLS, *RATES)
     rows = tuple(
-        (f"t={point}", *(_cell(evaluation.measures.get(f"{name}(t={point})")) for name in names))
+        (
+            f"t={point}",
+            *(_cell(evaluation.measures.get(f"{name}(t={point})")) for name in names),
+            *_about({name: evaluation.measures.get(f"{name}(t={point})") for name in names}),
+        )
         for point in points
         if f"TP(t={point})" in evaluation.measures
     )
-    return Table("confusion", "Confusion at each operating point", ("operating point", *names), rows)
+    return Table("confusion", "Confusion at each operating point", ("operating point", *names, *ABOUT), rows)
 
 
 def reliability_table(evaluation: Evaluation) -> Table:
@@ -173,10 +178,27 @@ def dynamic_k_table(evaluation: Evaluation) -> Table:
 
 def _by_group(evaluation: Evaluation, column: str, name: str, title: str, measures: Sequence[str]) -> Table:
     groups = _index(evaluation, column)
-    present = [measure for measure in measures if any(measure in values for values in groups.values())]
-    rows = tuple((value, *(_cell(values.get(measure)) for measure in present)) for value, values in groups.items())
-    pooled = ("all", *(_cell(evaluation.measures.get(measure)) for measure in present))
-    return Table(name, title, (column, *present), (*rows, pooled) if rows else ())
+    if evaluation.asked_by_name:
+        measures = list(dict.fromkeys(estimate.measure for estimate in evaluation.grouped(column)))
+    present = {
+        m: next(v[m] for v in groups.values() if m in v) for m in measures if any(m in v for v in groups.values())
+    }
+    about = _about(present)
+    rows = tuple(
+        (value, *(_cell(values.get(measure)) for measure in present), *about) for value, values in groups.items()
+    )
+    pooled = ("all", *(_cell(evaluation.measures.get(measure)) for measure in present), *about)
+    return Table(name, title, (column, *present, *ABOUT), (*rows, pooled) if rows else ())
+
+
+def _about(measures: Mapping[str, Estimate | None]) -> tuple[str, str]:
+    """Which queries each measure is over, measures over the same ones together, and what each means."""
+    over: dict[str, list[str]] = {}
+    known = {name: estimate for name, estimate in measures.items() if estimate is not None}
+    for name, estimate in known.items():
+        over.setdefault(estimate.population, []).append(name)
+    subsets = "; ".join(f"{', '.join(names)}: {population}" for population, names in over.items())
+    return subsets, " ".join(f"{name}: {estimate.meaning}" for name, estimate in known.items())
 
 
 def _columns(evaluation: Evaluation) -> list[str]:

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from evidentia.errors import counted
 from evidentia.protocol import FoldTuning, PostCertificate, Tuning
+from evidentia.report.show import fixed
 
 
 def print_tuning(tuning: Tuning, out: Path, *, defaults: Collection[str] = ()) -> None:
@@ -79,11 +80,11 @@ def _about(fold: FoldTuning) -> tuple[str, ...]:
 
 
 def _short(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4f}"
+    return "-" if value is None else fixed(value)
 
 
 def _rate(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
+    return "-" if value is None else fixed(value, 3)
 
 
 def _marked(tau: float | None, certificates: tuple[PostCertificate, ...]) -> str:
@@ -109,5 +110,5 @@ def _certificate_line(certificate: PostCertificate) -> str:
     if certificate.value is None:
         return f"cannot certify {target}: {certificate.reason}. The threshold is tuned, not certified"
     fault = "with skipped evidence" if certificate.name.startswith("Screening") else "with a wrong alert"
-    seen = f"{certificate.misses} of {certificate.posts:,} posts {fault}, lower bound {certificate.bound:.4f}"
+    seen = f"{certificate.misses} of {certificate.posts:,} posts {fault}, lower bound {fixed(certificate.bound)}"
     return f"certified (*) {target}: {seen}"

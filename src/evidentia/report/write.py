@@ -8,7 +8,8 @@ import re
 from pathlib import Path
 
 from evidentia.report.selective_tables import selective_tables
-from evidentia.report.tables import Table, Value, delta_tables, tables_of
+from evidentia.report.show import shown
+from evidentia.report.tables import ABOUT, Table, Value, delta_tables, tables_of
 from evidentia.results import Comparison, Evaluation
 from evidentia.tables.cells import defused
 
@@ -31,7 +32,7 @@ _LATEX = {
     "*": "{*}",
 }
 
-_LONG = frozenset({"meaning", "definition", "population", "warnings"})
+_LONG = frozenset({"definition", "warnings"})  # these stay in the CSV
 
 
 def write_tables(evaluation: Evaluation, folder: Path) -> None:
@@ -87,22 +88,37 @@ def csv_cell(value: Value) -> Value:
 
 
 def latex(table: Table) -> str:
-    """A booktabs table; text is escaped, numbers are rounded to four decimals, long words stay in the CSV.
+    """A booktabs table; text is escaped, numbers are rounded to four decimals, definitions stay in the CSV.
 
-    Warnings stand below the table, once each, under the number that marks the rows they are about.
+    Warnings stand below the table, once each, under the number that marks the rows they are about. So do populations and
+    meanings that are the same for all rows; others have a column.
     """
-    kept = [i for i, column in enumerate(table.columns) if column not in _LONG]
+    shared = shared_words(table)
+    kept = [i for i, column in enumerate(table.columns) if column not in _LONG | shared.keys()]
     marks, notes = _numbered_warnings(table, len(kept))
+    notes = "".join(_note(f"{name}: {words}", len(kept)) for name, words in shared.items()) + notes
     head = " & ".join(latex_text(table.columns[i]) for i in kept)
     rows = [[_latex_cell(row[i]) for i in kept] for row in table.rows]
     body = "\n".join(
         " & ".join([f"{first}{mark}", *rest]) + r" \\" for (first, *rest), mark in zip(rows, marks, strict=True)
     )
-    align = "".join("l" if i == 0 else "r" for i in range(len(kept)))
+    align = "".join("l" if i == 0 else "p{5cm}" if table.columns[i] in ABOUT else "r" for i in kept)
     return (
         "% needs \\usepackage{booktabs}\n"
         f"\\begin{{tabular}}{{{align}}}\n\\toprule\n{head} \\\\\n\\midrule\n{body}\n\\bottomrule\n{notes}\\end{{tabular}}\n"
     )
+
+
+def shared_words(table: Table) -> dict[str, str]:
+    """The populations and meanings that are the same for all rows: they are told once, below a table."""
+    if table.columns[0] in ABOUT:  # a column of the run's own is called so
+        return {}
+    columns = {name: {row[i] for row in table.rows} for i, name in enumerate(table.columns) if name in ABOUT}
+    return {name: str(next(iter(words))) for name, words in columns.items() if len(words) == 1}
+
+
+def _note(words: str, width: int) -> str:
+    return rf"\multicolumn{{{width}}}{{p{{\linewidth}}}}{{{latex_text(words)}}} \\" + "\n"
 
 
 def _numbered_warnings(table: Table, width: int) -> tuple[list[str], str]:
@@ -132,5 +148,4 @@ def _latex_cell(value: Value) -> str:
         return "--"
     if isinstance(value, str):
         return latex_text(value)
-    whole = isinstance(value, int) or (value.is_integer() and abs(value) > 1)
-    return f"{value:,.0f}" if whole else f"{value:.4f}"
+    return shown(value)

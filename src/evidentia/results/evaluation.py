@@ -47,6 +47,7 @@ class Evaluation:
     per_query: Mapping[str, tuple[Any, Any]] = field(
         default_factory=dict, repr=False
     )  # values, and which of them count
+    asked_by_name: bool = False  # measures were listed one by one, and tables leave none of them out
     resolve: Callable[[str], str] = field(default=str, repr=False)
     source: object = field(default=None, repr=False)  # what it was made of, for comparisons
     writer: Callable[[Evaluation, Path, bool], None] | None = field(default=None, repr=False)

@@ -144,6 +144,12 @@ def _hidden(path: Path, mark: str = "") -> str:
     return f".{path.name.encode(errors='surrogateescape')[:_LONGEST].decode(errors='ignore')}{mark}."
 
 
+def owners_only(folder: Path) -> None:
+    """Close a folder and all that is in it to everybody but its owner."""
+    for path in (folder, *folder.rglob("*")):
+        path.chmod(0o700 if path.is_dir() else 0o600)
+
+
 def _umask() -> int:
     mask = os.umask(0o077)
     os.umask(mask)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -66,16 +67,21 @@ class ResamplingPlan:
         return drawn
 
 
+@cache
+def _key(seed: int) -> int:
+    """The seed as numpy reads it: one beyond 63 bits is rounded."""
+    state: Any = Philox(key=[seed, 0]).state
+    return int(state["state"]["key"][0])
+
+
 class _Source:
     """Generators at the start of any replicate: the same as ``Generator(Philox(key=[seed, b]))``, without building it anew."""
 
     def __init__(self, seed: int) -> None:
-        self.bits = Philox(key=[seed, 0])
+        self.bits = Philox(0)  # for one with a key numpy asks the system for entropy, which is slow
         self.generator = Generator(self.bits)
         state: Any = self.bits.state
-        self.key = [
-            int(part) for part in state["state"]["key"]
-        ]  # lists: numpy is slow to read its own arrays one by one
+        self.key = [_key(seed), 0]  # lists: numpy is slow to read its own arrays one by one
         self.fresh: Any = state | {"state": {"counter": [0, 0, 0, 0], "key": self.key}, "buffer": [0, 0, 0, 0]}
 
     def at(self, replicate: int) -> Generator:
@@ -83,6 +89,15 @@ class _Source:
         self.key[1] = replicate
         self.bits.state = self.fresh
         return self.generator
+
+    def words(self, replicates: range, width: int) -> NDArray[np.uint64]:
+        """The first raw words of some replicates, a row each."""
+        key, bits, fresh, draw, rows = self.key, self.bits, self.fresh, self.bits.random_raw, []
+        for replicate in replicates:  # in one loop: calls cost as much as the numbers
+            key[1] = replicate
+            bits.state = fresh
+            rows.append(draw(width))
+        return np.concatenate(rows).reshape(len(rows), width)
 
 
 def _counted(clusters: int, seed: int, replicates: range) -> Multiplicities:
@@ -112,10 +127,7 @@ def _counted(clusters: int, seed: int, replicates: range) -> Multiplicities:
 
 def _from_raw(source: _Source, clusters: int, replicates: range) -> tuple[Ints, Bools]:
     """Lemire's bounded integers from the low and the high half of every word, and which replicates must be drawn again."""
-    raw = np.empty((len(replicates), (clusters + 1) // 2), np.uint64)
-    for row, replicate in enumerate(replicates):
-        source.at(replicate)
-        raw[row] = source.bits.random_raw(raw.shape[1])
+    raw = source.words(replicates, (clusters + 1) // 2)
     scaled = raw.view(np.uint32)[:, :clusters] * np.uint64(clusters)
     rest = scaled.astype(np.uint32)
     again: Bools = np.any(rest < ((1 << 32) - clusters) % clusters, axis=1)

@@ -203,7 +203,9 @@ def read_points(folder: ResultFolder) -> Points:
 def _verify_sheets(folder: ResultFolder, points: Points, course: _Course) -> None:
     made: list[str] = []
     with course.check("tables") as tally:
-        for sheet in [*all_tables(folder.summary, points), *attribution_sheets(points.study)]:
+        by_name = folder.manifest["options"].get("measures") is not None
+        tables = all_tables(folder.summary, points, asked_by_name=by_name)
+        for sheet in [*tables, *attribution_sheets(points.study)]:
             made += [f"{sheet.path}.csv", f"{sheet.path}.tex"]
             check_csv(folder, sheet, tally)
             check_latex(folder, sheet, tally)

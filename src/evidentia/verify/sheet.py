@@ -6,13 +6,15 @@ import csv
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
 from evidentia.verify.folder import ResultFolder, unquoted
 from evidentia.verify.tally import Tally
 
 Cell = str | int | float | None
-ONLY_IN_CSV = frozenset({"meaning", "definition", "population", "warnings"})
+ONLY_IN_CSV = frozenset({"definition", "warnings"})
+ABOUT = ("population", "meaning")
 ESCAPES = {
     **{letter: f"\\{letter}" for letter in "&%$#_{}"},
     **{letter: f"{{{letter}}}" for letter in "[*"},
@@ -62,21 +64,26 @@ def compare_text(where: str, text: str, cell: Cell, tally: Tally) -> None:
 
 
 def check_latex(folder: ResultFolder, sheet: Sheet, tally: Tally) -> None:
-    """Compare the LaTeX twin: its columns, its labels, its rounded values, and the warnings below it."""
+    """Compare the LaTeX twin: its columns, its labels, its rounded values, and the words below it."""
     if folder.carried:
         return
     where = f"{sheet.path}.tex"
     lines = (folder.path / where).read_text(encoding="utf-8").split("\n")
-    kept = [at for at, column in enumerate(sheet.columns) if column not in ONLY_IN_CSV]
+    about = [] if sheet.columns[0] in ABOUT else [at for at, name in enumerate(sheet.columns) if name in ABOUT]
+    below = {at for at in about if len({row[at] for row in sheet.rows}) == 1}
+    kept = [at for at, column in enumerate(sheet.columns) if column not in ONLY_IN_CSV and at not in below]
     marks, notes = _marks(sheet, len(kept))
+    start = rf"\multicolumn{{{len(kept)}}}{{p{{\linewidth}}}}"
+    told = [f"{start}{{{escaped(f'{sheet.columns[at]}: {sheet.rows[0][at]}')}}} \\\\" for at in sorted(below)]
+    align = "".join("p{5cm}" if sheet.columns[at] in ABOUT else "r" for at in kept[1:])
     before = [
         "% needs \\usepackage{booktabs}",
-        f"\\begin{{tabular}}{{l{'r' * (len(kept) - 1)}}}",
+        f"\\begin{{tabular}}{{l{align}}}",
         "\\toprule",
         " & ".join(escaped(sheet.columns[at]) for at in kept) + r" \\",
         "\\midrule",
     ]
-    after = ["\\bottomrule", *notes, "\\end{tabular}", ""]
+    after = ["\\bottomrule", *told, *notes, "\\end{tabular}", ""]
     tally.exact(f"{where}: lines", len(lines), len(before) + len(sheet.rows) + len(after))
     tally.exact(f"{where}: head", lines[: len(before)], before)
     tally.exact(f"{where}: foot", lines[len(before) + len(sheet.rows) :], after)
@@ -102,7 +109,14 @@ def _ways(cell: Cell) -> list[str]:
 
 
 def _rounded(value: float) -> str:
-    return f"{value:,.0f}" if value == int(value) and abs(value) > 1 else f"{value:.4f}"
+    """Whole numbers above one as they are, two decimals from ten on, else four; halves go away from zero."""
+    if value == int(value) and abs(value) > 1:
+        return f"{int(value):,}"
+    scale = 100 if abs(value) >= 10 else 10_000
+    count = int(abs(Fraction(value)) * scale + Fraction(1, 2))
+    digits = len(str(scale)) - 1
+    whole, rest = divmod(count, scale)
+    return f"{'-' if value < 0 else ''}{whole:,}.{rest:0{digits}d}"
 
 
 def _marks(sheet: Sheet, width: int) -> tuple[list[str], list[str]]:

@@ -23,19 +23,20 @@ STANDARD = {
     "state": ("states", BY_STATE),
     "has_evidence": ("evidence", BY_EVIDENCE),
 }
+ABOUT = ("population", "meaning")
 CELLS = ("TP", "FP", "FN", "TN")
 BINS = ("low", "high", "n", "mean_prob", "positive_share")
 
 
-def all_tables(summary: Mapping[str, Any], points: Points) -> list[Sheet]:
-    """Every table that has a row."""
+def all_tables(summary: Mapping[str, Any], points: Points, *, asked_by_name: bool = False) -> list[Sheet]:
+    """Every table that has a row; measures that were asked for by their names are all in the tables of groups."""
     columns = dict.fromkeys(entry.group[0][0] for entry in points.expected.entries.values() if len(entry.group) == 1)
     slices = [column for column in columns if column not in {"fold", *STANDARD}]
     groups = {**STANDARD, **{column: (f"slice_{i}", BY_CRITERION) for i, column in enumerate(slices, 1)}}
     made = [
         _measures(summary, points),
         _folds(points),
-        *(_by_group(points, column, *about) for column, about in groups.items()),
+        *(_by_group(points, column, name, None if asked_by_name else few) for column, (name, few) in groups.items()),
         _confusion(points),
         _reliability(points),
         _others(summary, points),
@@ -83,28 +84,55 @@ def _folds(points: Points) -> Sheet:
         over = points.folds(entry)
         if over is not None and folds:
             values = [_cell(points, name, "fold", fold) for fold in folds]
-            rows.append((name, *values, over.mean, over.std, over.used))
-    columns = ("measure", *(f"fold {fold}" for fold in folds), "mean", "std", "folds_used")
+            words = (population(entry.definition).words, meaning_of(entry.definition))
+            rows.append((name, *values, over.mean, over.std, over.used, *words))
+    columns = ("measure", *(f"fold {fold}" for fold in folds), "mean", "std", "folds_used", *ABOUT)
     return Sheet("tables/folds", columns, tuple(rows))
 
 
-def _by_group(points: Points, column: str, name: str, measures: Sequence[str]) -> Sheet:
+def _by_group(points: Points, column: str, name: str, measures: Sequence[str] | None) -> Sheet:
+    """The rows of a grouping; without a list of measures all that are reported for it."""
     labels = _labels(points, column)
-    there = [m for m in measures if any((m, column, label) in points.in_group for label in labels)]
-    rows: list[tuple[Cell, ...]] = [(label, *(_cell(points, m, column, label) for m in there)) for label in labels]
+    reported = list(dict.fromkeys(m for m, by, _ in points.in_group if by == column))
+    there = [m for m in (reported if measures is None else measures) if m in reported]
+    first = {m: next(name for (of, by, _), name in points.in_group.items() if (of, by) == (m, column)) for m in there}
+    about = _about(first, points)
+    rows: list[tuple[Cell, ...]] = [
+        (label, *(_cell(points, m, column, label) for m in there), *about) for label in labels
+    ]
     if rows:
-        rows.append(("all", *(points.sound(measure) for measure in there)))
-    return Sheet(f"tables/{name}", (column, *there), tuple(rows))
+        rows.append(("all", *(points.sound(measure) for measure in there), *about))
+    return Sheet(f"tables/{name}", (column, *there, *ABOUT), tuple(rows))
+
+
+def _about(names: Mapping[str, str], points: Points) -> tuple[str, str]:
+    """The queries that columns are about, those about the same ones together, and what they mean."""
+    definitions = {
+        column: points.expected.entries[name].definition
+        for column, name in names.items()
+        if name in points.expected.entries
+    }
+    words = {column: population(definition).words for column, definition in definitions.items()}
+    subsets = [
+        f"{', '.join(column for column in words if words[column] == subset)}: {subset}"
+        for subset in dict.fromkeys(words.values())
+    ]
+    meanings = [f"{column}: {meaning_of(definition)}" for column, definition in definitions.items()]
+    return "; ".join(subsets), " ".join(meanings)
 
 
 def _confusion(points: Points) -> Sheet:
     names = (*CELLS, *RATES)
     rows: list[tuple[Cell, ...]] = [
-        (f"t={point}", *(points.sound(f"{name}(t={point})") for name in names))
+        (
+            f"t={point}",
+            *(points.sound(f"{name}(t={point})") for name in names),
+            *_about({name: f"{name}(t={point})" for name in names}, points),
+        )
         for point in ("0.5", "gate", "returned")
         if f"TP(t={point})" in points.expected.entries
     ]
-    return Sheet("tables/confusion", ("operating point", *names), tuple(rows))
+    return Sheet("tables/confusion", ("operating point", *names, *ABOUT), tuple(rows))
 
 
 def _reliability(points: Points) -> Sheet:

@@ -68,6 +68,10 @@ class ProtocolConfig:
             "Which posts are never parted: those with identical or near-identical text, or none",
         ),
     ] = "duplicates"
+    min_posts: Annotated[
+        int,
+        Setting(Whole(1, 1_000_000), "Posts of TRAIN that a word or a run of characters is in, to be kept in a model"),
+    ] = 3
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ from evidentia.pipeline.reproducible import one_thread, quiet, reproducible
 from evidentia.pipeline.settings import key_of, same_length
 from evidentia.pipeline.stage import Parts
 from evidentia.results import loads
+from evidentia.results.folder import owners_only
 from evidentia.tables.queries import Bools
 
 DOCUMENT = "evidentia.json"
@@ -86,12 +87,15 @@ class FineTuned:
         """Write it in the form that transformers reads (safetensors), with a record of how it was made."""
         try:
             folder.mkdir(parents=True, exist_ok=True)
+            is_new = not any(folder.iterdir())
             with quiet():
                 self._model.save_pretrained(folder)
                 self._tokenizer.save_pretrained(folder)
             document = {"schema": SCHEMA, "weights": _weights_hash(self._model), "lesson": asdict(self.lesson)}
             text = json.dumps(document, indent=2, allow_nan=False) + "\n"
             (folder / DOCUMENT).write_text(text, encoding="utf-8")
+            if is_new:
+                owners_only(folder)
         except OSError as error:
             raise OutputError(f"Cannot write the cross-encoder into {folder.name}: {error.strerror}.") from None
 

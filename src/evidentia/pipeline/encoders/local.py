@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from evidentia.errors import InputError
 from evidentia.pipeline.encoders.interface import Kind, Progress, Vectors
-from evidentia.pipeline.encoders.sources import Source, find_source, loaded
+from evidentia.pipeline.encoders.sources import Source, find_source, loaded, refuse_own_code
 from evidentia.pipeline.encoders.vectors import finite, unit_vectors
 from evidentia.pipeline.extras import neural
 from evidentia.pipeline.reproducible import quiet
@@ -134,6 +134,7 @@ class CrossEncoderScorer:
 
 def load_model(kind: str, source: Source, settings: LocalSettings, **more: Any) -> Any:
     """The model, with its weights in the asked precision."""
+    refuse_own_code(source, settings.trust_remote_code)
     library, torch = neural("sentence_transformers"), neural("torch")
     with quiet():
         return loaded(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from evidentia.errors import InputError, typed
+from evidentia.pipeline.addresses import may_be_shown
 from evidentia.pipeline.encoders.cache import Store, default_cache_folder
 from evidentia.pipeline.encoders.cached import CachedEncoder, CachedPairScorer, CachedTokens, CacheReport
 from evidentia.pipeline.encoders.fine_tuning import FineTuned, is_fine_tuned
@@ -51,10 +52,10 @@ def make_encoder(spec: str, settings: Mapping[str, Any] | None = None, *, cache:
     if name == "openai" and rest:
         url, _, model = rest.partition(",")
         if not model:
-            raise InputError(f"{typed(spec)} names no model. Write openai:BASE_URL,MODEL.")
+            raise InputError(f"{_shown(spec)} names no model. Write openai:BASE_URL,MODEL.")
         asked = read_settings(EmbeddingsSettings, given, "openai")
         return _kept_vectors(ServerEncoder(url, model, asked), cache, asked.batch_size)
-    raise InputError(f"There is no encoder {typed(spec)}. Choose one of: {', '.join(ENCODERS)}.")
+    raise InputError(f"There is no encoder {_shown(spec)}. Choose one of: {', '.join(ENCODERS)}.")
 
 
 def make_pair_scorer(spec: str, settings: Mapping[str, Any] | None = None, *, cache: Cache = True) -> PairScorer:
@@ -74,7 +75,7 @@ def make_pair_scorer(spec: str, settings: Mapping[str, Any] | None = None, *, ca
         asked = read_settings(RerankSettings, given, "http")
         scorer = ServerPairScorer(url, model or None, asked)
         return _kept_scores(scorer, cache, piece=asked.batch_size, by_query=True, listwise=asked.listwise)
-    raise InputError(f"There is no scorer of pairs {typed(spec)}. Choose one of: {', '.join(PAIR_SCORERS)}.")
+    raise InputError(f"There is no scorer of pairs {_shown(spec)}. Choose one of: {', '.join(PAIR_SCORERS)}.")
 
 
 def make_token_encoder(layer: int, *, cache: Cache = True) -> TokenEncoder:
@@ -86,6 +87,10 @@ def make_token_encoder(layer: int, *, cache: Cache = True) -> TokenEncoder:
 def cache_report(model: Encoder | TokenEncoder | PairScorer) -> CacheReport | None:
     """What a model found in its cache so far; None where it has none."""
     return model.cache if isinstance(model, CachedEncoder | CachedPairScorer | CachedTokens) else None
+
+
+def _shown(spec: str) -> str:
+    return typed(spec) if may_be_shown(spec) else "What is given (and not shown)"
 
 
 def _kept_vectors(encoder: Encoder, cache: Cache, piece: int = 512) -> Encoder:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit, urlunsplit
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,9 +43,10 @@ class ServerEncoder:
     """Vectors from ``{base_url}/embeddings``, as OpenAI, vLLM, TEI, llama.cpp and others serve them."""
 
     def __init__(self, base_url: str, model: str, settings: EmbeddingsSettings | None = None) -> None:
-        self._url = checked_url(base_url) + "/embeddings"
-        self._model = model
         self._settings = settings or EmbeddingsSettings()
+        parts = urlsplit(checked_url(base_url, self._settings.api_key_env))
+        self._url = urlunsplit(parts._replace(path=parts.path.rstrip("/") + "/embeddings"))
+        self._model = model
         self._width = self._settings.dimensions
 
     @property
@@ -95,9 +97,9 @@ class ServerPairScorer:
     """Scores from a rerank endpoint: one query and some of its passages per request."""
 
     def __init__(self, url: str, model: str | None = None, settings: RerankSettings | None = None) -> None:
-        self._url = checked_url(url)
-        self._model = model
         self._settings = settings or RerankSettings()
+        self._url = checked_url(url, self._settings.api_key_env)
+        self._model = model
 
     @property
     def key(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import file_digest
@@ -43,6 +44,19 @@ def file_hashes(folder: Path) -> dict[str, str]:
             with path.open("rb") as file:
                 hashes[inside.as_posix()] = file_digest(file, "sha256").hexdigest()
     return hashes
+
+
+def refuse_own_code(source: Source, trust: bool) -> None:
+    """Refuse a folder whose modules are not those of the library: it runs the code of a folder without being asked."""
+    listed = Path(source.name) / "modules.json"
+    if trust or not listed.is_file():
+        return
+    try:
+        types = [str(module["type"]) for module in json.loads(listed.read_bytes())]
+    except (OSError, ValueError, LookupError, TypeError):
+        types = [""]
+    if not all(kind.startswith("sentence_transformers.") for kind in types):
+        raise InputError(f"{typed(source.name)} would run code of its own: read it, then set trust_remote_code = true.")
 
 
 def loaded(source: Source, load: Callable[[], T]) -> T:

@@ -15,10 +15,10 @@ from http.client import HTTPException, responses
 from typing import Any, NoReturn
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
-from urllib.request import HTTPRedirectHandler, OpenerDirector, Request, build_opener
+from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, Request, build_opener
 
 from evidentia.errors import InputError, ServerError, counted, shown, typed
-from evidentia.pipeline.settings import address_of
+from evidentia.pipeline.addresses import address_of, is_loopback, is_private, key_in, may_be_shown
 
 _HINTS = {
     400: "Texts may be too long or too many for it: try a smaller batch_size.",
@@ -65,20 +65,26 @@ class _NoRedirect(HTTPRedirectHandler):
         return None
 
 
-def checked_url(url: str) -> str:
-    """The address, if texts can be sent there; a password in it would end up in files."""
+def checked_url(url: str, api_key_env: str | None = None) -> str:
+    """The address, if texts, and a key if there is one, can be sent there; a key inside it would end up in files."""
     parts = address_of(url)
     if parts is None:
-        raise InputError(f"{typed(url.rpartition('@')[2])} is not an address like http://127.0.0.1:8000/v1.")
-    if parts.username or parts.password:
-        raise InputError("The address holds a user name or password. Leave them out and set api_key_env.")
+        what = typed(url) if may_be_shown(url) else "What is given (and not shown)"
+        raise InputError(f"{what} is not an address like http://127.0.0.1:8000/v1.")
+    if (secret := key_in(parts)) is not None:
+        raise InputError(f"The address holds {secret}. Leave it out and set api_key_env.")
+    if api_key_env is not None and not is_private(parts):
+        raise InputError(
+            f"The key in {typed(api_key_env)} (api_key_env) would go to {parts.netloc} where everybody on the way can read it. "
+            "Keys are sent over https or to this machine only: change the address."
+        )
     return url.rstrip("/")
 
 
 def ask(url: str, body: Mapping[str, Any], settings: ServerSettings) -> Any:
     """Post the body and read the JSON answer, again and again where that may help; else a ServerError."""
     request = Request(url, json.dumps(body).encode("ascii"), _headers(settings), method="POST")
-    opener = build_opener(_NoRedirect)
+    opener = _opener(url)
     for attempt in range(settings.retries + 1):
         try:
             return _once(opener, request, settings.timeout)
@@ -88,6 +94,11 @@ def ask(url: str, body: Mapping[str, Any], settings: ServerSettings) -> Any:
                 raise ServerError(_given_up(url, failed, attempt + 1, pause)) from None
             time.sleep(pause)
     raise AssertionError("unreachable")
+
+
+def _opener(url: str) -> OpenerDirector:
+    """What is meant for this machine goes through no proxy, which would read it."""
+    return build_opener(_NoRedirect, *([ProxyHandler({})] if is_loopback(urlsplit(url)) else []))
 
 
 def _once(opener: OpenerDirector, request: Request, timeout: float) -> Any:

@@ -11,7 +11,8 @@ from scipy import sparse
 
 from evidentia.errors import InputError
 from evidentia.pipeline.stage import Lesson, Parts, Per, Sentences, View
-from evidentia.tables.queries import Floats
+from evidentia.pipeline.stages.words import post_frequency
+from evidentia.tables.queries import Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,7 @@ class Bm25:
 
     k1: float = 1.2
     b: float = 0.75
+    min_posts: int = 1
     learns: ClassVar[bool] = False
     per: ClassVar[Per] = "sentence"
 
@@ -28,21 +30,31 @@ class Bm25:
             raise InputError("BM25 needs k1 from 0 on and b from 0 to 1.")
 
     def space(self, train: View) -> Parts:
-        """Words, their inverse document frequencies, and the mean length of a sentence."""
+        """Words, their inverse document frequencies, and the mean length of a sentence.
+
+        Words of fewer than ``min_posts`` posts are not named: they all count as words of one sentence less than that.
+        """
         words = _words_of(criterion.wording for criterion in train.posts.criteria)
         counts = _counted(words, train.posts.texts)
-        frequency = np.bincount(counts.indices, minlength=len(words))
-        rarity = np.log1p((counts.shape[0] - frequency + 0.5) / (frequency + 0.5))
-        return Parts({"words": words, "mean_length": float(_lengths(train.posts.texts).mean())}, {"idf": rarity})
+        enough = np.flatnonzero(post_frequency(counts, train.posts.offsets) >= self.min_posts)
+        frequency = np.bincount(counts.indices, minlength=len(words))[enough]
+        document = {
+            "words": [words[place] for place in enough.tolist()],
+            "other_idf": float(_rarity(np.array([self.min_posts - 1]), counts.shape[0])[0]),
+            "mean_length": float(_lengths(train.posts.texts).mean()),
+        }
+        return Parts(document, {"idf": _rarity(frequency, counts.shape[0])})
 
     def inputs(self, space: Parts, view: View) -> Sentences:
         """BM25 of every sentence for every criterion: there is nothing more to learn."""
-        words = space.document["words"]
+        words = _words_of(criterion.wording for criterion in view.posts.criteria)
+        known = dict(zip(space.document["words"], space.arrays["idf"].tolist(), strict=True))
+        rarity = np.array([known.get(word, space.document["other_idf"]) for word in words])
         counts = _counted(words, view.posts.texts)
         relative = _lengths(view.posts.texts) / max(space.document["mean_length"], 1.0)
         owner = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
         damping = self.k1 * (1 - self.b + self.b * relative[owner])
-        counts.data = counts.data * (self.k1 + 1) / (counts.data + damping) * space.arrays["idf"][counts.indices]
+        counts.data = counts.data * (self.k1 + 1) / (counts.data + damping) * rarity[counts.indices]
         asked = _counted(words, [criterion.wording for criterion in view.posts.criteria])
         asked.data[:] = 1  # a word asked twice counts once
         return Sentences((counts @ asked.T).toarray(), view.posts.offsets)
@@ -55,6 +67,11 @@ class Bm25:
         """BM25."""
         scores: Floats = inputs.features
         return scores
+
+
+def _rarity(frequency: Ints, sentences: int) -> Floats:
+    rarity: Floats = np.log1p((np.maximum(sentences - frequency, 0) + 0.5) / (frequency + 0.5))
+    return rarity
 
 
 def _words_of(wordings: Iterable[str]) -> list[str]:

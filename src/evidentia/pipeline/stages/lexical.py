@@ -22,12 +22,14 @@ class Lexical:
 
     kind: Kind = "words"
     strength: float = 10.0
+    min_posts: int = 1
     learns: ClassVar[bool] = True
     per: ClassVar[Per] = "sentence"
 
     def space(self, train: View) -> Parts:
         """The vocabulary of the TRAIN sentences."""
-        return learn_vocabulary(train.posts.texts, self.kind)
+        posts = train.posts
+        return learn_vocabulary(posts.texts, self.kind, offsets=posts.offsets, min_posts=self.min_posts)
 
     def inputs(self, space: Parts, view: View) -> Sentences:
         """The weighted words of every sentence."""

@@ -25,11 +25,12 @@ class Meaning:
     spec: str = LSA
     settings: Settings = ()
     cache: Cache = True
+    min_posts: int = 1
 
     def learn(self, train: View) -> Parts:
         """What the vectors need to know, and the directions in which those of an encoder differ most; labels have no part in it."""
         if self.spec == LSA:
-            return learn_lsa(train.posts.texts)
+            return learn_lsa(train.posts.texts, offsets=train.posts.offsets, min_posts=self.min_posts)
         space = encoder_space(self._encoder, train.posts.criteria)
         return space.joined(_directions(sentence_vectors(self._encoder, train.posts.texts, space)))
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from evidentia.pipeline.stage import Parts
 from evidentia.pipeline.stages.words import learn_matrix, matrix
+from evidentia.tables.queries import Ints
 
 LSA = "lsa"
 DIMENSIONS = 64
@@ -16,11 +17,13 @@ DIMENSIONS = 64
 Vectors = NDArray[np.float32]
 
 
-def learn_lsa(texts: Sequence[str], *, dimensions: int = DIMENSIONS) -> Parts:
+def learn_lsa(
+    texts: Sequence[str], *, dimensions: int = DIMENSIONS, offsets: Ints | None = None, min_posts: int = 1
+) -> Parts:
     """Latent semantic analysis of the words of some texts; labels have no part in it."""
     from scipy.sparse.linalg import svds
 
-    words, counts = learn_matrix(texts, "words")
+    words, counts = learn_matrix(texts, "words", offsets=offsets, min_posts=min_posts)
     size = min(dimensions, *(side - 1 for side in counts.shape))
     if size < 1:
         return Parts(words.document, {**words.arrays, "axes": np.zeros((counts.shape[1], 0), np.float32)})

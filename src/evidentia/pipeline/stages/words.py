@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from evidentia.pipeline.stage import Parts
+from evidentia.tables.queries import Ints
 
 Kind = Literal["words", "characters"]
 _SETTINGS: dict[str, dict[str, Any]] = {
@@ -22,25 +23,45 @@ _SETTINGS: dict[str, dict[str, Any]] = {
 }
 
 
-def learn_vocabulary(texts: Sequence[str], kind: Kind) -> Parts:
+def learn_vocabulary(texts: Sequence[str], kind: Kind, *, offsets: Ints | None = None, min_posts: int = 1) -> Parts:
     """The words (or runs of characters) worth counting in these texts, and how rare each is. Labels have no part in it."""
-    return learn_matrix(texts, kind)[0]
+    return learn_matrix(texts, kind, offsets=offsets, min_posts=min_posts)[0]
 
 
-def learn_matrix(texts: Sequence[str], kind: Kind) -> tuple[Parts, sparse.csr_matrix]:
-    """The vocabulary of some texts, and their matrix from the same reading."""
+def learn_matrix(
+    texts: Sequence[str], kind: Kind, *, offsets: Ints | None = None, min_posts: int = 1
+) -> tuple[Parts, sparse.csr_matrix]:
+    """The vocabulary of some texts, and their matrix from the same reading.
+
+    A term of fewer than ``min_posts`` posts is left out: a model must not repeat what one person wrote. ``offsets`` says
+    where each post starts; without it every text is a post.
+    """
     from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 
-    counter = CountVectorizer(**_SETTINGS[kind], dtype=np.float64)
+    counter, nothing = CountVectorizer(**_SETTINGS[kind], dtype=np.float64), sparse.csr_matrix((len(texts), 0))
     try:
         counts = counter.fit_transform(texts)
     except ValueError:  # nothing is left of the vocabulary
-        return Parts({"kind": kind, "vocabulary": []}, {"idf": np.zeros(0)}), sparse.csr_matrix((len(texts), 0))
+        return Parts({"kind": kind, "vocabulary": []}, {"idf": np.zeros(0)}), nothing
+    starts = np.arange(len(texts) + 1) if offsets is None else offsets
+    enough = np.flatnonzero(post_frequency(counts, starts) >= min_posts)
+    if not len(enough):
+        return Parts({"kind": kind, "vocabulary": []}, {"idf": np.zeros(0)}), nothing
+    counts = counts[:, enough]
     counts.sort_indices()  # as ``matrix`` has them, so that both round alike
     weights = TfidfTransformer(sublinear_tf=True).fit(counts)
-    vocabulary = sorted(counter.vocabulary_, key=counter.vocabulary_.__getitem__)
+    vocabulary = counter.get_feature_names_out()[enough].tolist()
     space = Parts({"kind": kind, "vocabulary": vocabulary}, {"idf": np.asarray(weights.idf_, np.float64)})
     return space, sparse.csr_matrix(weights.transform(counts))
+
+
+def post_frequency(counts: sparse.csr_matrix, offsets: Ints) -> Ints:
+    """In how many posts each term occurs; ``counts`` has a row for every sentence."""
+    lengths = np.diff(offsets)
+    owner = np.repeat(np.arange(len(lengths)), lengths)
+    ones = np.ones(len(owner))
+    posts = sparse.csr_matrix((ones, (owner, np.arange(len(owner)))), shape=(len(lengths), len(owner))) @ counts
+    return np.bincount(posts.tocsr().nonzero()[1], minlength=counts.shape[1])
 
 
 def matrix(space: Parts, texts: Sequence[str]) -> sparse.csr_matrix:

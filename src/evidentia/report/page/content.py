@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, Literal
 
@@ -52,8 +52,9 @@ class Content:
         return next((table for table in self.figures if table.name == name), None)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain content for JSON."""
-        return asdict(self)
+        """Plain content for JSON; it shares what it holds with this."""
+        plain = {part.name: getattr(self, part.name) for part in fields(self)}
+        return plain | {name: [vars(table) for table in plain[name]] for name in ("tables", "figures")}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Content:

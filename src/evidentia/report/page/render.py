@@ -18,9 +18,10 @@ from evidentia.report.page.figure import Figure
 from evidentia.report.page.javascript import vega_bundle
 from evidentia.report.page.pack import MARK, pack
 from evidentia.report.page.selective_page import selective_page
-from evidentia.report.page.show import chance, limits, shown, signed
 from evidentia.report.page.theme import config
 from evidentia.report.page.words import per_thousand
+from evidentia.report.show import chance, limits, shown, signed
+from evidentia.report.write import shared_words
 
 PAGES = {"evaluation": evaluation_page, "selective": selective_page, "comparison": comparison_page}
 
@@ -53,7 +54,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters |= {"shown": shown, "limits": limits, "per_thousand": per_thousand, "signed": signed, "chance": chance}
-    made.filters["counted"] = counted
+    made.filters |= {"counted": counted, "shared_words": shared_words}
     made.globals["attributes"] = attributes
     return made
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 
 from evidentia.report.page.content import Content
 from evidentia.report.page.figure import Figure
-from evidentia.report.page.show import shown
-from evidentia.report.tables import Table
-from evidentia.report.write import latex, latex_text
+from evidentia.report.show import shown
+from evidentia.report.tables import ABOUT, Table
+from evidentia.report.write import latex, latex_text, shared_words
 
 PREAMBLE = r"""% Compile with pdflatex in the folder of the result.
 \documentclass[a4paper,10pt]{article}
@@ -23,7 +23,8 @@ PREAMBLE = r"""% Compile with pdflatex in the folder of the result.
 """
 LATIN = frozenset("äöüßéèáàâêîôûçñÄÖÜ±")
 MOST_ROWS = 45  # rows of a table on one page
-WIDE = {"definition", "meaning", "population", "warnings"}
+WIDE = {"definition", "warnings"}
+MOST_WITH_WORDS = 12  # where every row has sentences of its own
 
 
 def latex_document(content: Content, figures: Iterable[Figure]) -> str:
@@ -51,8 +52,10 @@ def _latex_figure(figure: Figure) -> str:
 def _pages(table: Table) -> list[Table]:
     """A long table in pieces that fit a page."""
     rows = table.rows
-    starts = range(0, len(rows), MOST_ROWS)
-    return [Table(table.name, _part(table.title, at), table.columns, rows[at : at + MOST_ROWS]) for at in starts]
+    wordy = any(column in ABOUT and column not in shared_words(table) for column in table.columns)
+    most = MOST_WITH_WORDS if wordy else MOST_ROWS
+    starts = range(0, len(rows), most)
+    return [Table(table.name, _part(table.title, at), table.columns, rows[at : at + most]) for at in starts]
 
 
 def _part(title: str, at: int) -> str:
@@ -61,7 +64,11 @@ def _part(title: str, at: int) -> str:
 
 def _safe_table(table: Table) -> Table:
     """Cells without what a plain LaTeX has no letter for, and without what would not fit a page."""
-    rows = tuple(tuple(_plain(cell) if isinstance(cell, str) else cell for cell in row) for row in table.rows)
+    long = [4000 if column in ABOUT else 60 for column in table.columns]
+    rows = tuple(
+        tuple(_plain(cell, most) if isinstance(cell, str) else cell for cell, most in zip(row, long, strict=True))
+        for row in table.rows
+    )
     return Table(table.name, table.title, tuple(map(_plain, table.columns)), rows)
 
 
@@ -79,13 +86,15 @@ def markdown(content: Content) -> str:
     """Every table as Markdown; what came from a user's file cannot become markup."""
     parts = [f"# {_escaped(content.name)}\n"]
     for table in content.tables:
-        kept = [i for i, column in enumerate(table.columns) if column not in WIDE]
+        shared = shared_words(table)
+        kept = [i for i, column in enumerate(table.columns) if column not in WIDE | shared.keys()]
         parts += [
             f"\n## {_escaped(table.title)}\n\n",
             _row([table.columns[i] for i in kept]),
             "|---" * len(kept) + "|\n",
         ]
         parts += [_row([shown(row[i]) for i in kept]) for row in table.rows]
+        parts += [f"\n{_escaped(f'{name}: {words}')}\n" for name, words in shared.items()]
     parts.append("\nResearch software, not a medical device.\n")
     return "".join(parts)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from evidentia.report.page.show import shown
+from evidentia.report.show import shown
 
 # in the order in which they are put on the first screen; five of those that a result has are shown
 SENTENCES = {
@@ -69,7 +69,7 @@ def per_thousand(value: float) -> str:
     >>> per_thousand(533.6), per_thousand(2.0988), per_thousand(0)
     ('534', '2.1', '0')
     """
-    from evidentia.report.page.show import rounded
+    from evidentia.report.show import rounded
 
     if 0 < value < 0.05:
         return "fewer than 0.1"

@@ -31,8 +31,10 @@ UNREADABLE = (
     "<h1>This result does not verify</h1>\n<p>Files of it are damaged, so that no report can be drawn from them. "
     "<code>verification.json</code> beside this page says what does not match. Evaluate the run again.</p></html>\n"
 )
-FORMATS = ("html", "svg", "png", "csv", "latex", "md")
+FILES = {"html": PAGE, "svg": "figures", "png": "figures", "csv": "figures", "latex": "report.tex", "md": "report.md"}
+FORMATS = tuple(FILES)
 USUAL = ("html", "svg", "png", "csv")
+AT_ONCE = ("html", "svg", "csv")  # what is drawn with every result
 
 
 def write_report(
@@ -73,7 +75,9 @@ def refresh_report(folder: Path) -> list[str]:
 
 
 def _as_before(folder: Path) -> tuple[str, ...]:
-    return USUAL if any(folder.glob("figures/*.svg")) else ("html",)
+    if not any(folder.glob("figures/*.svg")):
+        return ("html",)
+    return USUAL if any(folder.glob("figures/*.png")) else AT_ONCE
 
 
 def files_of(content: Content, formats: Collection[str]) -> dict[str, bytes]:

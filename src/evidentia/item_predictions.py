@@ -1,0 +1,167 @@
+"""Selective prediction over plain rows, a participant's item each, under the names of the suite that its users know.
+
+Losses, areas, draws and limits are those of `evidentia.selective`. Equal confidences are ordered by participant and item.
+
+>>> rows = [ItemPrediction(1, 0, 2, 2, 0.9), ItemPrediction(1, 1, 3, 1, 0.5), ItemPrediction(2, 0, None, 1, 0.0)]
+>>> round(compute_aurc(rows, loss="abs"), 6), round(compute_cmax(rows), 6)
+(0.333333, 0.666667)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from evidentia import selective
+from evidentia.errors import InputError, counted
+from evidentia.evaluation.intervals import Resampling
+from evidentia.selective import RiskCoverage
+from evidentia.stats.coverage import Coverage
+from evidentia.stats.intervals import percentile_limits
+from evidentia.stats.resampling import ResamplingPlan
+from evidentia.tables.phq8_results import HIGHEST_SCORE
+from evidentia.tables.queries import Floats
+
+Loss = Literal["abs", "abs_norm"]
+
+
+@dataclass(frozen=True, slots=True)
+class ItemPrediction:
+    """One item of one participant; ``pred`` is None where the predictor abstained."""
+
+    participant_id: int
+    item_index: int
+    pred: int | None
+    gt: int
+    confidence: float
+
+
+Metric = Callable[[Sequence[ItemPrediction]], float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class BootstrapResult:
+    """A metric with its percentile interval; ``excluded`` resamples had no value, as where a coverage is not reached."""
+
+    estimate: float | None
+    ci: tuple[float, float] | None
+    n_resamples: int
+    seed: int
+    excluded: int
+
+    @property
+    def exclusion_rate(self) -> float:
+        """The share of resamples without a value."""
+        return self.excluded / self.n_resamples
+
+
+@dataclass(frozen=True, slots=True)
+class BootstrapDeltaResult(BootstrapResult):
+    """The difference b - a on the same participants and draws, and both values; ``estimate`` is the difference."""
+
+    a: float | None
+    b: float | None
+
+
+def compute_risk_coverage_curve(items: Sequence[ItemPrediction], *, loss: Loss) -> RiskCoverage:
+    """Coverage, risk and joint risk after each predicted item, the most confident first."""
+    return selective.risk_coverage_curve(*_arrays(items, loss))
+
+
+def compute_aurc(items: Sequence[ItemPrediction], *, loss: Loss) -> float:
+    """Area under the risk-coverage curve, as steps; abstained items count in the coverage."""
+    return selective.aurc(*_arrays(items, loss))
+
+
+def compute_augrc(items: Sequence[ItemPrediction], *, loss: Loss) -> float:
+    """Area under the curve of coverage times risk, as steps."""
+    return selective.augrc(*_arrays(items, loss))
+
+
+def compute_risk_at_coverage(items: Sequence[ItemPrediction], *, target_coverage: Coverage, loss: Loss) -> float | None:
+    """The mean loss of the first ceil(coverage x N) items; None where fewer are predicted."""
+    return selective.risk_at_coverage(*_arrays(items, loss), target_coverage)
+
+
+def compute_cmax(items: Sequence[ItemPrediction]) -> float:
+    """The share of items that are predicted."""
+    return selective.cmax(_arrays(items, "abs")[0])
+
+
+def bootstrap_by_participant(
+    items: Sequence[ItemPrediction], metric: Metric, *, seed: int, n_resamples: int = 10_000, ci: float = 0.95
+) -> BootstrapResult:
+    """A percentile interval of a metric, participants drawn whole with all their items.
+
+    ``metric`` takes items, for example ``partial(compute_aurc, loss="abs")``; None says that there is no value.
+    """
+    values = _replicates([items], metric, Resampling(n_resamples, seed, ci))
+    limits, excluded = _limits(values[0], ci)
+    return BootstrapResult(metric(items), limits, n_resamples, seed, excluded)
+
+
+def paired_bootstrap_delta_by_participant(
+    items_a: Sequence[ItemPrediction],
+    items_b: Sequence[ItemPrediction],
+    metric: Metric,
+    *,
+    seed: int,
+    n_resamples: int = 10_000,
+    ci: float = 0.95,
+) -> BootstrapDeltaResult:
+    """The difference b - a of a metric with its percentile interval, both over the same participants and draws."""
+    if _truth(items_a) != _truth(items_b):
+        raise InputError("The two must have the same items and ground truth for the same participants.")
+    first, second = _replicates([items_a, items_b], metric, Resampling(n_resamples, seed, ci))
+    limits, excluded = _limits(second - first, ci)
+    a, b = metric(items_a), metric(items_b)
+    return BootstrapDeltaResult(
+        None if a is None or b is None else b - a, limits, n_resamples, seed, excluded, a=a, b=b
+    )
+
+
+def _arrays(items: Sequence[ItemPrediction], loss: Loss) -> tuple[Floats, Floats]:
+    """Losses (NaN where abstained) and confidences, ties in the order of participants and items."""
+    if loss not in ("abs", "abs_norm"):
+        raise InputError('loss must be "abs" or "abs_norm".')
+    ordered = sorted(items, key=lambda one: (one.participant_id, one.item_index))
+    losses = np.array([np.nan if one.pred is None else abs(one.pred - one.gt) for one in ordered], np.float64)
+    scale = HIGHEST_SCORE if loss == "abs_norm" else 1
+    return losses / scale, np.array([one.confidence for one in ordered], np.float64)
+
+
+def _truth(items: Sequence[ItemPrediction]) -> dict[tuple[int, int], int]:
+    found = {(one.participant_id, one.item_index): one.gt for one in items}
+    if len(found) < len(items):
+        raise InputError(f"{counted(len(items) - len(found), 'item')} of a participant occur twice. Keep one of each.")
+    return found
+
+
+def _replicates(runs: Sequence[Sequence[ItemPrediction]], metric: Metric, resampling: Resampling) -> list[Floats]:
+    """The metric of every run in every resample, NaN where it has no value."""
+    if not resampling.resamples:
+        raise InputError("A bootstrap needs resamples; 10,000 is usual.")
+    people = sorted({participant for participant, _ in _truth(runs[0])})
+    if not people:
+        raise InputError("There are no items.")
+    parts = [[[one for one in run if one.participant_id == person] for person in people] for run in runs]
+    plan = ResamplingPlan(len(people), resampling.resamples, resampling.seed)
+    made = [np.empty(resampling.resamples) for _ in runs]
+    for rows, counts in plan.blocks():
+        for at, times in zip(range(rows.start, rows.stop), counts.T.astype(np.int64).tolist(), strict=True):
+            for values, part in zip(made, parts, strict=True):
+                drawn = [one for owned, count in zip(part, times, strict=True) for one in owned * count]
+                value = metric(drawn)
+                values[at] = np.nan if value is None else value
+    return made
+
+
+def _limits(values: Floats, level: float) -> tuple[tuple[float, float] | None, int]:
+    excluded = int(np.isnan(values).sum())
+    if excluded == len(values):
+        return None, excluded
+    limits = percentile_limits(values[None, :], level)
+    return (float(limits.low[0]), float(limits.high[0])), excluded
