@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import json
 import platform
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, fields
@@ -17,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from evidentia.errors import OutputError, counted
-from evidentia.results import Comparison, Evaluation, dumps, dumps_by_line
+from evidentia.results import Comparison, Evaluation, dumps, dumps_by_line, loads
 from evidentia.results.derived import is_derived
 from evidentia.results.folder import replace_folder
 from evidentia.tables import DatasetCard, Items, Run
@@ -257,7 +256,7 @@ def command_of(folder: Path) -> str | None:
 def manifest_of(folder: Path) -> dict[str, Any]:
     """The manifest of a result folder; empty if it has none that can be read."""
     try:
-        content = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        content = loads((folder / "manifest.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return content if isinstance(content, dict) else {}

@@ -27,7 +27,7 @@ def key_of(folder: Path, data: str = "per_query.csv") -> bytes:
     """The key beside a result, else one that is derived from its data file."""
     path = folder / KEY_FILE
     if not path.is_file():
-        return hmac.digest(b"evidentia report key", (folder / data).read_bytes(), "sha256")
+        return derived_key(folder, data)
     try:
         key = bytes.fromhex(path.read_text(encoding="ascii"))
     except (OSError, ValueError):
@@ -37,6 +37,11 @@ def key_of(folder: Path, data: str = "per_query.csv") -> bytes:
             f"{KEY_FILE}: not a key ({KEY_BYTES} bytes or more as hexadecimal digits are). Remove it, and it is made again."
         )
     return key
+
+
+def derived_key(folder: Path, data: str = "per_query.csv") -> bytes:
+    """The key that a data file makes."""
+    return hmac.digest(b"evidentia report key", (folder / data).read_bytes(), "sha256")
 
 
 def write_key(folder: Path, data: str = "per_query.csv") -> Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -217,14 +216,21 @@ def _told(manifest: Mapping[str, Any], run: _Run) -> dict[str, Any]:
 
 
 def verification_of(folder: Path) -> dict[str, Any] | None:
-    """What was verified, if it was of these files: counts only, for mismatches may name ids."""
+    """What was verified, if it was of these files: counts only, for mismatches may name ids.
+
+    A verification that passed says nothing any more where a file was changed since.
+    """
     try:
-        said = json.loads((folder / "verification.json").read_text(encoding="utf-8"))
+        report = loads((folder / "verification.json").read_text(encoding="utf-8"))
         from evidentia.checks.folder import sha256
 
-        current = said["manifest_sha256"] == sha256(folder / "manifest.json")
-        return {"comparisons": int(said["comparisons"]), "mismatches": len(said["mismatches"]), "current": current}
-    except (OSError, ValueError, KeyError, TypeError):
+        wrong = len(report["mismatches"])
+        current = report["manifest_sha256"] == sha256(folder / "manifest.json")
+        if current and not wrong:
+            files = loads((folder / "manifest.json").read_text(encoding="utf-8"))["files"]
+            current = all(sha256(folder / name) == hashed for name, hashed in files.items())
+        return {"comparisons": int(report["comparisons"]), "mismatches": wrong, "current": current}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
 
