@@ -37,6 +37,11 @@ class ResultFolder:
         """The thresholds that were given to the evaluation."""
         return self._json("thresholds.json")
 
+    @cached_property
+    def comparison(self) -> dict[str, Any]:
+        """Every reported difference."""
+        return self._json("comparison.json")
+
     def has(self, name: str) -> bool:
         """Whether a file is there; a link to one is not."""
         path = self.path / name

@@ -15,6 +15,7 @@ from evidentia.results.strict_json import dumps_by_line
 from evidentia.verify.agreement import check_dataset, check_gaps, check_settings, check_thresholds
 from evidentia.verify.attribution import attribution_sheets
 from evidentia.verify.bands import check_bands
+from evidentia.verify.comparison import COMPARISON, check_comparison
 from evidentia.verify.evidence import read_queries, read_tune
 from evidentia.verify.expected import expected
 from evidentia.verify.figures import BANDS, all_figures
@@ -38,6 +39,7 @@ from evidentia.verify.tally import Mismatch, Tally
 SCHEMA = "evidentia.verification/2"
 EVALUATION = "evidentia.manifest/1"
 SELECTIVE = "evidentia.selective-manifest/1"
+EARLIER_COMPARISON = "evidentia.comparison-manifest/1"
 Progress = Callable[[int, int], None]
 BROKEN = (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError, EvidentiaError)
 
@@ -115,12 +117,18 @@ def verify_folder(path: Path, progress: Progress | None = None, *, inputs: Path 
     """Recompute everything that a result folder reports, from its own files; nothing is written."""
     folder = ResultFolder(path)
     schema = folder.manifest.get("schema") if folder.has("manifest.json") else None
-    if schema not in {EVALUATION, SELECTIVE}:
+    if schema == EARLIER_COMPARISON:
         raise InputError(
-            f"{path.resolve().name} is not a result folder of `evidentia evaluate`, `run` or `selective`. "
-            "A comparison or an ablation is verified by verifying the results that it was made of."
+            f"{path.resolve().name} keeps nothing of its systems to recompute it from. Compare them again."
         )
-    _ = folder.summary  # refused here, once and in words, where it cannot be read: nothing could be compared with it
+    if schema not in {EVALUATION, SELECTIVE, COMPARISON}:
+        raise InputError(
+            f"{path.resolve().name} is not a result folder of `evidentia evaluate`, `run`, `selective`, `compare` or `ablate`."
+        )
+    if schema == COMPARISON and inputs is not None:
+        raise InputError("The inputs of a comparison are results: verify each of them with its own --inputs.")
+    # refused here, once and in words, where it cannot be read: nothing could be compared with it
+    _ = folder.comparison if schema == COMPARISON else folder.summary
     course = _Course()
     with course.check("files") as tally:
         check_hashes(folder, tally)
@@ -131,6 +139,10 @@ def verify_folder(path: Path, progress: Progress | None = None, *, inputs: Path 
             check_inputs(folder, inputs, tally)
     if schema == EVALUATION:
         _verify_evidence(folder, course, progress)
+        return _finished(folder, course)
+    if schema == COMPARISON:
+        with course.check("comparison") as tally:
+            check_comparison(folder, tally, progress)
         return _finished(folder, course)
     with course.check("selective") as tally:
         check_selective(folder, tally, progress)

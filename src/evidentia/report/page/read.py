@@ -17,6 +17,7 @@ from evidentia.errors import InputError
 from evidentia.evaluation.files import (
     COMPARISON_MANIFEST_SCHEMA,
     CONTRACT_COLUMNS,
+    EARLIER_COMPARISON_SCHEMA,
     MANIFEST_SCHEMA,
     SELECTIVE_MANIFEST_SCHEMA,
     manifest_of,
@@ -37,6 +38,7 @@ KINDS: dict[str, Kind] = {
     MANIFEST_SCHEMA: "evaluation",
     SELECTIVE_MANIFEST_SCHEMA: "selective",
     COMPARISON_MANIFEST_SCHEMA: "comparison",
+    EARLIER_COMPARISON_SCHEMA: "comparison",
 }
 BY_LINE = ("measures", "not_computed", "other_definitions", "checks")  # as summary.json is written
 UIDS = ("gold_sent_uids", "ranked_sent_uids", "selected_sent_uids")
