@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 
 from evidentia.errors import InputError
+from evidentia.report.page.differences import text_differences
 from evidentia.report.page.redraw import ComparedReport, check_claim, compare_report, draw_again, restate
 from evidentia.report.page.texts import read_texts
-from evidentia.verify.files import contents, is_drawn
+from evidentia.results import loads
+from evidentia.results.ablation import Ablation
+from evidentia.verify.ablation import open_ablation
+from evidentia.verify.files import contents, is_drawn, is_plain
 from evidentia.verify.run import Check, Progress, Verification, check_earlier, verify_folder
 from evidentia.verify.tally import Mismatch
 
 REPORT = "report"
+ABLATION, MARKDOWN = "ablation.json", "ablation.md"
 INSIDE_A_RUN = "result"
 
 
@@ -36,10 +42,15 @@ def verify_result(
     folder = result_of(Path(path))
     sentences = None if texts is None else read_texts(Path(texts))
     found = verify_folder(folder, progress, inputs=None if inputs is None else Path(inputs))
-    report = _report_of(folder, found, sentences)
+    if not is_plain(folder):
+        report = ComparedReport()  # nothing is read through a link or from a device
+    elif (folder / ABLATION).is_file():
+        found, report = _with_parts(found, folder, progress), _ablation_report(folder)
+    else:
+        report = _report_of(folder, sentences)
     if redraw and report.not_compared:
         draw_again(folder, report)
-        report = _report_of(folder, found, sentences)
+        report = _report_of(folder, sentences)
     found = _with_report(found, report)
     earlier = _check_earlier(folder, found, report, read_only=read_only, redraw=redraw) if found.passed else ()
     if not read_only and not earlier:
@@ -67,12 +78,40 @@ def result_of(path: Path) -> Path:
     return inner
 
 
-def _report_of(folder: Path, found: Verification, texts: Mapping[str, str] | None) -> ComparedReport:
-    """The report compared; nothing is read where links or devices lie among the files."""
-    files, others = contents(folder)
-    if any(kind != "a folder" for kind in others.values()):
-        return ComparedReport()
-    return compare_report(folder, [name for name in files if is_drawn(name)], texts=texts)
+def _with_parts(found: Verification, folder: Path, progress: Progress | None) -> Verification:
+    """With the results and comparisons of an ablation, each verified by itself; nothing is written into them."""
+    for name in open_ablation(folder).nested:
+        part = folder / name
+        try:
+            made = verify_result(
+                part, inputs=part.parent if part.name == INSIDE_A_RUN else None, read_only=True, progress=progress
+            )
+            wrong = tuple(replace(one, where=f"{name}: {one.where}") for one in made.mismatches)
+            found = _joined(found, Check(name, made.comparisons, len(wrong)), wrong)
+        except InputError as error:
+            found = _joined(found, Check(name, 1, 1), (Mismatch(name, str(error), None),))
+    return found
+
+
+def _ablation_report(folder: Path) -> ComparedReport:
+    """The Markdown of an ablation against what is drawn from its numbers now."""
+    from evidentia.report.ablation import ablation_markdown
+
+    try:
+        versions = loads((folder / "manifest.json").read_bytes())["versions"]["evidentia"]
+        drawn = ablation_markdown(Ablation.from_dict(loads((folder / ABLATION).read_bytes())))
+        written = (folder / MARKDOWN).read_text(encoding="utf-8")
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        words = f"cannot be drawn from these files: {type(error).__name__}"
+        return ComparedReport(frozenset({MARKDOWN}), (Mismatch(MARKDOWN, "a file", words),))
+    wrong = [] if written == drawn else text_differences(MARKDOWN, written, drawn)
+    if versions != version("evidentia"):
+        wrong = [Mismatch(MARKDOWN, f"drawn by Evidentia {versions}", "not compared")]
+    return ComparedReport(frozenset({MARKDOWN}), tuple(wrong))
+
+
+def _report_of(folder: Path, texts: Mapping[str, str] | None) -> ComparedReport:
+    return compare_report(folder, [name for name in contents(folder)[0] if is_drawn(name)], texts=texts)
 
 
 def _with_report(found: Verification, report: ComparedReport) -> Verification:

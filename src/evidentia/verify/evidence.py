@@ -74,10 +74,10 @@ def read_queries(folder: ResultFolder) -> list[Query]:
     return read_plain_queries(folder, by)
 
 
-def read_plain_queries(folder: ResultFolder, by: Iterable[str] = ()) -> list[Query]:
+def read_plain_queries(folder: ResultFolder, by: Iterable[str] = (), name: str = "per_query.csv") -> list[Query]:
     """The queries of a folder that may have no manifest, with the named slices."""
     found = _candidates(folder) if folder.has("candidates.parquet") else None
-    return [_query(row, by, found) for row in folder.rows("per_query.csv")]
+    return [_query(row, by, found) for row in folder.rows(name)]
 
 
 def read_tune(folder: ResultFolder) -> list[Query]:

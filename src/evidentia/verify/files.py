@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path, PurePosixPath
 
 from evidentia.verify.folder import ResultFolder
@@ -16,19 +16,28 @@ DRAWN = re.compile(r"report\.(?:json|html|tex|md)|figures/[^/]+\.(?:svg|png)|fig
 DATA = ("candidates.parquet", "tune.parquet")  # not every run has them
 
 
-def check_hashes(folder: ResultFolder, tally: Tally) -> None:
-    """Every file that the manifest lists is there with these bytes, and nothing else is there but its report."""
+def check_hashes(folder: ResultFolder, tally: Tally, *, nested: Collection[str] = ()) -> None:
+    """Every file that the manifest lists is there with these bytes, and nothing else is there but its report.
+
+    Results that are ``nested`` in the folder are verified by themselves; it has no report of its own then.
+    """
     listed = folder.manifest["files"]
     for name, hashed in listed.items():
         tally.exact(f"{name}: SHA-256", hashed, folder.sha256(name) if folder.has(name) else None)
+    about = ABOUT - {"report.key"} if nested else ABOUT
     files, others = contents(folder.path)
-    known = {name for name in files if name in listed or name in ABOUT or is_drawn(name)}
+    known = {name for name in files if name in listed or name in about or (not nested and is_drawn(name))}
+    known |= {name for name in files if _is_below(name, nested)}
     for name in sorted(set(files) - known):
         tally.exact(f"{name}: known", "a file", None)
     folders = {parent.as_posix() for name in known for parent in PurePosixPath(name).parents}
     for name, kind in sorted(others.items()):
-        if kind != "a folder" or name not in folders:
+        if kind != "a folder" or (name not in folders and not _is_below(name, nested)):
             tally.exact(f"{name}: known", kind, None)
+
+
+def _is_below(name: str, folders: Collection[str]) -> bool:
+    return any(name.startswith(f"{folder}/") for folder in folders)
 
 
 def is_drawn(name: str) -> bool:
@@ -38,6 +47,11 @@ def is_drawn(name: str) -> bool:
     (True, False, False)
     """
     return DRAWN.fullmatch(name) is not None
+
+
+def is_plain(path: Path) -> bool:
+    """Whether a folder holds files and folders only, neither links nor devices, so that it can be read."""
+    return set(contents(path)[1].values()) <= {"a folder"}
 
 
 def contents(path: Path) -> tuple[list[str], dict[str, str]]:

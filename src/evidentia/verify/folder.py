@@ -42,6 +42,11 @@ class ResultFolder:
         """Every reported difference."""
         return self._json("comparison.json")
 
+    @cached_property
+    def ablation(self) -> dict[str, Any]:
+        """Every configuration of an ablation."""
+        return self._json("ablation.json")
+
     def has(self, name: str) -> bool:
         """Whether a file is there; a link to one is not."""
         path = self.path / name

@@ -12,6 +12,7 @@ from typing import Any
 from evidentia.errors import EvidentiaError, InputError, OutputError
 from evidentia.results.folder import replace_file
 from evidentia.results.strict_json import dumps_by_line
+from evidentia.verify.ablation import ABLATION, check_ablation, open_ablation
 from evidentia.verify.agreement import check_dataset, check_gaps, check_settings, check_thresholds
 from evidentia.verify.attribution import attribution_sheets
 from evidentia.verify.bands import check_bands
@@ -19,7 +20,7 @@ from evidentia.verify.comparison import COMPARISON, check_comparison
 from evidentia.verify.evidence import read_queries, read_tune
 from evidentia.verify.expected import expected
 from evidentia.verify.figures import BANDS, all_figures
-from evidentia.verify.files import check_hashes, check_inputs, check_listing, contents
+from evidentia.verify.files import check_hashes, check_inputs, check_listing, is_plain
 from evidentia.verify.findings import check_findings
 from evidentia.verify.folder import ResultFolder, read_json
 from evidentia.verify.given import check_given
@@ -39,7 +40,10 @@ from evidentia.verify.tally import Mismatch, Tally
 SCHEMA = "evidentia.verification/2"
 EVALUATION = "evidentia.manifest/1"
 SELECTIVE = "evidentia.selective-manifest/1"
-EARLIER_COMPARISON = "evidentia.comparison-manifest/1"
+EARLIER = {  # they kept too little
+    "evidentia.comparison-manifest/1": "nothing of its systems to recompute it from. Compare them again.",
+    "evidentia.ablation-manifest/1": "too little of its steps to recompute it from. Run it again.",
+}
 Progress = Callable[[int, int], None]
 BROKEN = (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError, EvidentiaError)
 
@@ -117,10 +121,10 @@ def verify_folder(path: Path, progress: Progress | None = None, *, inputs: Path 
     """Recompute everything that a result folder reports, from its own files; nothing is written."""
     folder = ResultFolder(path)
     schema = folder.manifest.get("schema") if folder.has("manifest.json") else None
-    if schema == EARLIER_COMPARISON:
-        raise InputError(
-            f"{path.resolve().name} keeps nothing of its systems to recompute it from. Compare them again."
-        )
+    if schema in EARLIER:
+        raise InputError(f"{path.resolve().name} is of an earlier version and keeps {EARLIER[schema]}")
+    if schema == ABLATION:
+        return _verify_ablation(folder)
     if schema not in {EVALUATION, SELECTIVE, COMPARISON}:
         raise InputError(
             f"{path.resolve().name} is not a result folder of `evidentia evaluate`, `run`, `selective`, `compare` or `ablate`."
@@ -132,7 +136,7 @@ def verify_folder(path: Path, progress: Progress | None = None, *, inputs: Path 
     course = _Course()
     with course.check("files") as tally:
         check_hashes(folder, tally)
-    if any(kind != "a folder" for kind in contents(path)[1].values()):
+    if not is_plain(path):
         return _finished(folder, course)  # nothing is read through a link or from a device
     if inputs is not None:
         with course.check("inputs") as tally:
@@ -146,6 +150,17 @@ def verify_folder(path: Path, progress: Progress | None = None, *, inputs: Path 
         return _finished(folder, course)
     with course.check("selective") as tally:
         check_selective(folder, tally, progress)
+    return _finished(folder, course)
+
+
+def _verify_ablation(folder: ResultFolder) -> Verification:
+    """The tables of an ablation; whoever calls verifies the results and comparisons in it."""
+    ablation, course = open_ablation(folder.path), _Course()
+    with course.check("files") as tally:
+        check_hashes(folder, tally, nested=ablation.nested)
+    if is_plain(folder.path):
+        with course.check("ablation") as tally:
+            check_ablation(ablation, tally)
     return _finished(folder, course)
 
 
