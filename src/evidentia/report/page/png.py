@@ -19,13 +19,14 @@ def same_picture(one: bytes, other: bytes) -> bool:
     if one == other:
         return True
     try:
-        return _decoded(one) == _decoded(other)
+        (around, rows), (others, other_rows) = _parts(one), _parts(other)
+        return around == others and all(row == again for row, again in zip(rows, other_rows, strict=True))
     except (ValueError, struct.error, zlib.error, IndexError):
         return False
 
 
-def _decoded(data: bytes) -> tuple[list[tuple[bytes, bytes]], bytes]:
-    """All chunks but the compressed pixels, and the pixels."""
+def _parts(data: bytes) -> tuple[list[tuple[bytes, bytes]], Iterator[bytes]]:
+    """All chunks but the compressed pixels, and the rows of pixels, each decoded when it is asked for."""
     chunks = list(_chunks(data))
     around = [(kind, content) for kind, content in chunks if kind != b"IDAT"]
     if not around or around[0][0] != b"IHDR":
@@ -50,16 +51,14 @@ def _chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
         at += 12 + size
 
 
-def _unfiltered(raw: bytes, height: int, stride: int, step: int) -> bytes:
-    """Undo the filters of all rows (PNG specification, section 9)."""
+def _unfiltered(raw: bytes, height: int, stride: int, step: int) -> Iterator[bytes]:
+    """Undo the filters of the rows (PNG specification, section 9)."""
     if len(raw) != height * (stride + 1):
         raise ValueError("rows are missing")
-    before, rows = bytearray(stride), []
-    for row in range(height):
-        start = row * (stride + 1)
+    before = bytearray(stride)
+    for start in range(0, len(raw), stride + 1):
         before = _row(raw[start], bytearray(raw[start + 1 : start + 1 + stride]), before, step)
-        rows.append(bytes(before))
-    return b"".join(rows)
+        yield bytes(before)
 
 
 def _row(kind: int, line: bytearray, above: bytearray, step: int) -> bytearray:

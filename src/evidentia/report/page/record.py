@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from evidentia.errors import InputError
+from evidentia.report.page.content import Content
 from evidentia.results import dumps, loads
 
 RECORD = "report.json"
@@ -19,11 +20,14 @@ ENDINGS = {"html": "report.html", "latex": "report.tex", "md": "report.md"}
 
 @dataclass(frozen=True)
 class Drawing:
-    """The versions that drew a format, whether ids are shown, and the hash of the sentences that were included."""
+    """The versions that drew a format, whether ids are shown, and the hash of the sentences that were included.
+
+    ``ids`` is None where the format shows none, and ``texts`` where it holds no sentence.
+    """
 
     evidentia: str
     vl_convert: str
-    ids: str
+    ids: str | None
     texts: str | None
 
     @property
@@ -37,9 +41,12 @@ def versions() -> tuple[str, str]:
     return version("evidentia"), version("vl-convert-python")
 
 
-def drawing(ids: str, texts: Mapping[str, Any]) -> Drawing:
-    """What is recorded of a report that is drawn now."""
-    return Drawing(*versions(), ids, texts_sha256(texts) if texts else None)
+def drawing(name: str, content: Content) -> Drawing:
+    """What is recorded of a format that is drawn now: the page alone has sentences and always ids."""
+    is_page = name == "html"
+    sliced = (content.manifest.get("options") or {}).get("slices", ())
+    ids = content.ids if content.kind != "comparison" and (is_page or "post_id" in sliced) else None
+    return Drawing(*versions(), ids, texts_sha256(content.texts) if is_page and content.texts else None)
 
 
 def texts_sha256(texts: Mapping[str, Any]) -> str:
@@ -69,7 +76,7 @@ def read_record(folder: Path) -> dict[str, Drawing]:
 
 def _is_plain(entry: Drawing) -> bool:
     words = [getattr(entry, field.name) for field in fields(Drawing)]
-    return entry.ids in {"hashed", "shown"} and all(isinstance(word, str) for word in words if word is not None)
+    return entry.ids in {"hashed", "shown", None} and all(isinstance(word, str) for word in words if word is not None)
 
 
 def format_of(name: str) -> str | None:

@@ -9,12 +9,22 @@ from typing import Any
 
 from evidentia.errors import InputError, OutputError
 from evidentia.evaluation.files import manifest_of
+from evidentia.report.page.content import Content
 from evidentia.report.page.differences import page_differences, text_differences
 from evidentia.report.page.pack import unpack
 from evidentia.report.page.png import same_picture
 from evidentia.report.page.pseudonyms import KEY_FILE, derived_key
 from evidentia.report.page.read import KINDS, read_content, verification_of
-from evidentia.report.page.record import RECORD, Drawing, format_of, formats_there, read_record, texts_sha256, versions
+from evidentia.report.page.record import (
+    RECORD,
+    Drawing,
+    drawing,
+    format_of,
+    formats_there,
+    read_record,
+    texts_sha256,
+    versions,
+)
 from evidentia.report.page.render import render
 from evidentia.report.page.write import BROKEN, DATA, PAGE, files_of, write_report
 from evidentia.results.folder import replace_file
@@ -86,6 +96,7 @@ class _Comparer:
             if PAGE in present and (before := _carried(self.folder)) is not None:
                 self.claim = before.verification  # compared with what is found now, when that is known
                 content = replace(content, verification=self.claim)
+            self._check_record(formats, entry, content)
             expected = files_of(content, formats)
         except BROKEN as error:
             words = f"cannot be drawn from these files: {type(error).__name__}"
@@ -99,6 +110,15 @@ class _Comparer:
                 continue
             written = (self.folder / name).read_bytes()
             self.mismatches += _differences(name, written, data)
+
+    def _check_record(self, formats: Collection[str], entry: Drawing, content: Content) -> None:
+        """Options are recorded where they matter, and nowhere else, or they could be changed without a trace."""
+        for name in formats:
+            usual = drawing(name, content)
+            for option in ("ids", "texts"):
+                told, redrawn = getattr(entry, option), getattr(usual, option)
+                if (told is None) != (redrawn is None):
+                    self.mismatches.append(Mismatch(f"{RECORD}: {name}: {option}", told, redrawn))
 
     def _own_texts(self, recorded: str) -> Mapping[str, Mapping[str, str]]:
         """The sentences that the page carries: the folder has none, so they are held against their hash."""

@@ -50,13 +50,8 @@ def write_report(
         content = replace(content, texts=carried_texts)
     if content.ids == "hashed" and content.kind in DATA:
         write_key(folder, DATA[content.kind])
-    record = _recorded(folder) | {name: drawing(content.ids, _texts_in(name, content)) for name in formats}
+    record = _recorded(folder) | {name: drawing(name, content) for name in formats}
     return _written(folder, files_of(content, formats) | {RECORD: record_text(record).encode()})
-
-
-def _texts_in(name: str, content: Content) -> Mapping[str, Mapping[str, str]]:
-    """The sentences that a format shows: the page alone has some."""
-    return content.texts if name == "html" else {}
 
 
 def _recorded(folder: Path) -> dict[str, Drawing]:
