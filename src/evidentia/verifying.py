@@ -47,10 +47,10 @@ def verify_result(
     elif (folder / ABLATION).is_file():
         found, report = _with_parts(found, folder, progress), _ablation_report(folder)
     else:
-        report = _report_of(folder, sentences)
+        report = _report_of(folder, sentences, sound=found.passed)
     if redraw and report.not_compared:
         draw_again(folder, report)
-        report = _report_of(folder, sentences)
+        report = _report_of(folder, sentences, sound=found.passed)
     found = _with_report(found, report)
     earlier = _check_earlier(folder, found, report, read_only=read_only, redraw=redraw) if found.passed else ()
     if not read_only and not earlier:
@@ -110,8 +110,8 @@ def _ablation_report(folder: Path) -> ComparedReport:
     return ComparedReport(frozenset({MARKDOWN}), tuple(wrong))
 
 
-def _report_of(folder: Path, texts: Mapping[str, str] | None) -> ComparedReport:
-    return compare_report(folder, [name for name in contents(folder)[0] if is_drawn(name)], texts=texts)
+def _report_of(folder: Path, texts: Mapping[str, str] | None, *, sound: bool) -> ComparedReport:
+    return compare_report(folder, [name for name in contents(folder)[0] if is_drawn(name)], sound=sound, texts=texts)
 
 
 def _with_report(found: Verification, report: ComparedReport) -> Verification:

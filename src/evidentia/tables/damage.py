@@ -110,7 +110,7 @@ def repeated_keys(name: str, data: bytes) -> list[Problem]:
     bad = [number for number, line in json_lines(data) if _repeats(line)]
     if not bad:
         return []
-    message = f"{name}: {counted(len(bad), 'line')} that give a key twice in the same object (first: line {bad[0]})."
+    message = f"{name}: {counted(len(bad), 'line')} with a key given twice in the same object (first: line {bad[0]})."
     return [Problem("DUPLICATE_KEY", f"{message} Keep one value for every key.")]
 
 

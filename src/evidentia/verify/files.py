@@ -51,7 +51,10 @@ def is_drawn(name: str) -> bool:
 
 def is_plain(path: Path) -> bool:
     """Whether a folder holds files and folders only, neither links nor devices, so that it can be read."""
-    return set(contents(path)[1].values()) <= {"a folder"}
+    try:
+        return set(contents(path)[1].values()) <= {"a folder"}
+    except OSError:
+        return False
 
 
 def contents(path: Path) -> tuple[list[str], dict[str, str]]:

@@ -78,7 +78,7 @@ class ResultFolder:
             if not self.has(name):
                 raise FileNotFoundError(name)
             content = read_json(self.path / name)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             reason = str(error) if isinstance(error, _NotStrictError) else type(error).__name__
             reason = "it ends too early or is not JSON" if isinstance(error, json.JSONDecodeError) else reason
             raise InputError(

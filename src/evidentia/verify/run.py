@@ -45,7 +45,9 @@ EARLIER = {  # they kept too little
     "evidentia.ablation-manifest/1": "too little of its steps to recompute it from. Run it again.",
 }
 Progress = Callable[[int, int], None]
-BROKEN = (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError, EvidentiaError)
+BROKEN = (
+    *(ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError, EvidentiaError),
+)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from html.parser import HTMLParser
 from itertools import islice
 from typing import Any
@@ -31,7 +32,7 @@ def text_differences(name: str, text: str, expected: str) -> list[Mismatch]:
     lines, redrawn = text.split("\n"), expected.split("\n")
     if len(lines) != len(redrawn):
         at = next((i for i, (a, b) in enumerate(zip(lines, redrawn, strict=False)) if a != b), 0)
-        shown = _around(lines[at], redrawn[at])
+        shown = _around(lines[at], redrawn[at])  # the first line, where one file only goes on
         return [Mismatch(f"{name}: {len(lines):,} lines instead of {len(redrawn):,}, from line {at + 1} on", *shown)]
     wrong = [i for i, (a, b) in enumerate(zip(lines, redrawn, strict=True)) if a != b]
     return [Mismatch(f"{name}: line {i + 1}", *_around(lines[i], redrawn[i])) for i in wrong[:MOST]]
@@ -86,8 +87,11 @@ class _Reader(HTMLParser):
 def _visible(page: str, expected: str) -> Iterator[Difference]:
     pieces, redrawn = _pieces(page), _pieces(expected)
     if len(pieces) != len(redrawn):
-        at = next((i for i, (a, b) in enumerate(zip(pieces, redrawn, strict=False)) if a[1] != b[1]), 0)
-        yield f"{redrawn[at][0]} and what follows", *_around(pieces[at][1], redrawn[at][1])
+        at = next((i for i, (a, b) in enumerate(zip(pieces, redrawn, strict=False)) if a[1] != b[1]), None)
+        if at is None:  # one ends early
+            yield "its end", f"{len(pieces):,} pieces", f"{len(redrawn):,} pieces"
+        else:
+            yield f"{redrawn[at][0]} and what follows", *_around(pieces[at][1], redrawn[at][1])
         return
     for (_, content), (about, other) in zip(pieces, redrawn, strict=True):
         if content == other:
@@ -100,8 +104,9 @@ def _visible(page: str, expected: str) -> Iterator[Difference]:
 
 def _pieces(page: str) -> list[tuple[str, str]]:
     reader = _Reader()
-    reader.feed(page)
-    reader.close()
+    with suppress(AssertionError):  # marks that no page has: what was read before them differs already
+        reader.feed(page)
+        reader.close()
     return reader.pieces
 
 

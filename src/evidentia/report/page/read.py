@@ -232,7 +232,7 @@ def verification_of(folder: Path) -> dict[str, Any] | None:
             files = loads((folder / "manifest.json").read_text(encoding="utf-8"))["files"]
             current = all(sha256(folder / name) == hashed for name, hashed in files.items())
         return {"comparisons": int(report["comparisons"]), "mismatches": wrong, "current": current}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 

@@ -15,6 +15,7 @@ from evidentia.results import dumps, loads
 
 RECORD = "report.json"
 SCHEMA = "evidentia.report/1"
+FORMATS = frozenset({"html", "svg", "png", "csv", "latex", "md"})
 ENDINGS = {"html": "report.html", "latex": "report.tex", "md": "report.md"}
 
 
@@ -65,11 +66,12 @@ def read_record(folder: Path) -> dict[str, Drawing]:
         text = (folder / RECORD).read_text(encoding="utf-8")
         formats = loads(text)["formats"]
         record = {str(name): Drawing(**entry) for name, entry in formats.items()}
-        if record_text(record) == text and all(_is_plain(entry) for entry in record.values()):
+        plain = set(record) <= FORMATS and all(_is_plain(entry) for entry in record.values())
+        if plain and record_text(record) == text:
             return record
     except OSError:
         raise InputError(f"there is no {RECORD} that says how it was drawn") from None
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         pass
     raise InputError(f"{RECORD} is not one that Evidentia wrote")
 
