@@ -131,7 +131,10 @@ def compare(
     if out is not None:
         options: dict[str, Any] = {"on_mismatch": on_mismatch, "alpha": alpha, "design": design, "ci": ci}
         options |= {"profile": profile, "measures": None if named is None else list(named)}
-        made_with = [_made_with(one) if isinstance(one, LoadedResult) else None for one in loaded]
+        made_with = [
+            _made_with(one, profile=profile, measures=named) if isinstance(one, LoadedResult) else None
+            for one in loaded
+        ]
         runs = {system.name: system.run for system in systems}
 
         def fill(temporary: Path) -> None:
@@ -144,10 +147,12 @@ def compare(
     return comparison
 
 
-def _made_with(result: LoadedResult) -> dict[str, Any]:
-    """How a result chose its measures."""
-    chosen = {name: result.options.get(name) for name in ("measures", "k", "dual")}
-    return {"profile": result.profile, **chosen}
+def _made_with(result: LoadedResult, *, profile: str | None, measures: Sequence[str] | None) -> dict[str, Any]:
+    """What of a result decided which measures are compared, where nobody named them."""
+    decides = {"profile": result.profile} if profile is None else {}
+    return decides | (
+        {name: result.options.get(name) for name in ("measures", "k", "dual")} if measures is None else {}
+    )
 
 
 def _systems(results: Sequence[Run | LoadedResult], names: Sequence[str] | None) -> list[System]:

@@ -52,7 +52,7 @@ def test_every_file_is_there_and_in_the_manifest(written: Path) -> None:
     assert (manifest["profile"], manifest["seed"], manifest["resamples"]) == ("contract", 7, 200)
     chosen = {"on_mismatch": "error", "alpha": 0.05, "design": "against first", "ci": 0.95}
     assert manifest["options"] == chosen | {"profile": None, "measures": None}
-    made_with = {"profile": "contract", "measures": None, "k": None, "dual": False}
+    made_with = {"profile": "contract", "measures": None, "k": None, "dual": False}  # nobody named measures
     assert manifest["systems"] == [{"name": name, "folder": name, "made_with": made_with} for name in ("good", "bad")]
     assert manifest["command"].startswith("evidentia compare good bad")
     assert str(written.parent) not in files["manifest.json"].decode()

@@ -19,6 +19,7 @@ from evidentia.verify.points import compare
 from evidentia.verify.profiles import PROFILES
 from evidentia.verify.recompute import recompute
 from evidentia.verify.sheet import Cell, Sheet, check_csv
+from evidentia.verify.stamp import LIBRARIES, SHA256, TIME, check_versions, matches
 from evidentia.verify.study import Study
 from evidentia.verify.tally import Tally
 
@@ -117,6 +118,9 @@ def _short(name: str) -> str:
 def _check_manifest(ablation: AblationFolder, manifest: Mapping[str, Any], tally: Tally) -> None:
     """Counts of the corpus that the steps hold too, and the list of files."""
     tally.exact("manifest.json: keys", sorted(manifest), sorted(MANIFEST))
+    check_versions(manifest["versions"], [*manifest["versions"].keys() - set(LIBRARIES), *LIBRARIES], tally)
+    tally.exact("manifest.json: finished is a time", matches(TIME, manifest["finished"]), True)
+    tally.exact("manifest.json: config_sha256 is a hash", matches(SHA256, manifest["config_sha256"]), True)
     queries = read_plain_queries(ablation.last)
     posts: dict[str, set[str]] = {}
     for query in queries:

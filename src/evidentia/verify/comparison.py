@@ -21,6 +21,7 @@ from evidentia.verify.profiles import PROFILES, Profile
 from evidentia.verify.selective_files import DELTAS, delta_row
 from evidentia.verify.selective_words import bound_words
 from evidentia.verify.sheet import Sheet, check_csv, check_latex
+from evidentia.verify.stamp import SHA256, matches
 from evidentia.verify.study import Study
 from evidentia.verify.tally import Tally
 
@@ -34,6 +35,7 @@ OPTIONS = ["alpha", "ci", "design", "measures", "on_mismatch", "profile"]
 PER_CRITERION = (
     *("AUROC", "AUPRC", "Sensitivity(t=gate)", "Precision(t=gate)", "Recall@10", "nDCG@10", "MRR", "MRR@10"),
 )
+KEPT = ("per_query.csv", "candidates.parquet", "tune.parquet")
 NAME = re.compile(r"[A-Za-z0-9._+() -]+")
 
 
@@ -87,24 +89,49 @@ def _check_manifest(manifest: Mapping[str, Any], systems: Sequence[System], tall
     tally.exact("manifest.json: keys", sorted(manifest), sorted(MANIFEST))
     tally.exact("manifest.json: profile", manifest["profile"], _profile_name(manifest))
     tally.exact("manifest.json: options: keys", sorted(manifest["options"]), OPTIONS)
+    options = manifest["options"]
+    tally.exact("manifest.json: options: on_mismatch is known", options["on_mismatch"] in {"error", "intersect"}, True)
+    deciding = [] if options["profile"] is not None else ["profile"]
+    deciding += [] if options["measures"] is not None else ["dual", "k", "measures"]
     for entry in manifest["systems"]:
         tally.exact("manifest.json: systems: keys", sorted(entry), ["folder", "made_with", "name"])
+        made = entry["made_with"]
+        if made is not None:
+            tally.exact("manifest.json: systems: made_with: keys", sorted(made), sorted(deciding))
+            tally.exact("manifest.json: systems: made_with: dual is yes or no", type(made.get("dual", False)), bool)
+            profile = made.get("profile", manifest["profile"])
+            tally.exact("manifest.json: systems: made_with: profile", profile, manifest["profile"])
     roles = list(dict.fromkeys(entry["role"] for entry in manifest["inputs"]))
     tally.exact("manifest.json: inputs: roles", roles, [system.name for system in systems])
-    for entry in manifest["inputs"]:
-        where, hashed = f"manifest.json: inputs: {entry['role']}", entry["sha256"]
+    for system in systems:
+        _check_inputs(system, [entry for entry in manifest["inputs"] if entry["role"] == system.name], tally)
+
+
+def _check_inputs(system: System, inputs: Sequence[Mapping[str, Any]], tally: Tally) -> None:
+    """The files that a system was read from: those of a result, whose rows are here, or any."""
+    where = f"manifest.json: inputs: {system.name}"
+    for entry in inputs:
         tally.exact(f"{where}: keys", sorted(entry), ["name", "role", "rows", "sha256"])
-        plain = hashed is None or re.fullmatch(r"[0-9a-f]{64}", str(hashed)) is not None
+        plain = matches(SHA256, entry["sha256"]) or (entry["sha256"] is None and system.made_with is None)
         tally.exact(f"{where}: sha256 is a hash, or null for a table in memory", plain, True)
         tally.exact(f"{where}: rows is a count", isinstance(entry["rows"], int) and entry["rows"] > 0, True)
-        name = str(entry["name"])
-        tally.exact(f"{where}: name without a path", name, name.rpartition("/")[2])
+        name = entry["name"]
+        tally.exact(f"{where}: name without a path", isinstance(name, str) and name == name.rpartition("/")[2], True)
+    if system.made_with is None:
+        return
+    rows = {entry["name"]: entry["rows"] for entry in inputs}
+    tally.exact(f"{where}: names", list(rows), [name for name in KEPT if name in rows])
+    tally.exact(f"{where}: rows of per_query.csv", rows.get("per_query.csv"), len(system.study.queries))
+    if system.study.tune:
+        tally.exact(f"{where}: rows of tune.parquet", rows.get("tune.parquet"), len(system.study.tune))
 
 
 def _profile_name(manifest: Mapping[str, Any]) -> str:
     """The profile that was named, else that of the results."""
     made_with = [entry["made_with"] for entry in manifest["systems"] if entry["made_with"] is not None]
-    return str(manifest["options"]["profile"] or next((made["profile"] for made in made_with), "contract"))
+    return str(
+        manifest["options"]["profile"] or next((made["profile"] for made in made_with if "profile" in made), "contract")
+    )
 
 
 def _choice(options: Mapping[str, Any], made_with: Sequence[Mapping[str, Any]], profile: Profile) -> Choice:

@@ -33,6 +33,7 @@ from evidentia.verify.record import check_record
 from evidentia.verify.rows import check_own_values, check_rows
 from evidentia.verify.selective import check_selective
 from evidentia.verify.sheet import check_csv, check_latex
+from evidentia.verify.stamp import check_stamp
 from evidentia.verify.study import Study
 from evidentia.verify.tables import all_tables
 from evidentia.verify.tally import Mismatch, Tally
@@ -122,9 +123,9 @@ class _Course:
 def verify_folder(path: Path, progress: Progress | None = None, *, inputs: Path | None = None) -> Verification:
     """Recompute everything that a result folder reports, from its own files; nothing is written."""
     folder = ResultFolder(path)
-    schema = folder.manifest.get("schema") if folder.has("manifest.json") else None
-    if schema in EARLIER:
-        raise InputError(f"{path.resolve().name} is of an earlier version and keeps {EARLIER[schema]}")
+    schema = str(folder.manifest.get("schema")) if folder.has("manifest.json") else None
+    if str(schema) in EARLIER:
+        raise InputError(f"{path.resolve().name} is of an earlier version and keeps {EARLIER[str(schema)]}")
     if schema == ABLATION:
         return _verify_ablation(folder)
     if schema not in {EVALUATION, SELECTIVE, COMPARISON}:
@@ -138,6 +139,8 @@ def verify_folder(path: Path, progress: Progress | None = None, *, inputs: Path 
     course = _Course()
     with course.check("files") as tally:
         check_hashes(folder, tally)
+    with course.check("manifest") as tally:
+        check_stamp(folder.manifest, tally)
     if not is_plain(path):
         return _finished(folder, course)  # nothing is read through a link or from a device
     if inputs is not None:
