@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from evidentia.errors import EvidentiaError, InputError, OutputError, UnknownNameError
     from evidentia.results import Estimate, Evaluation
     from evidentia.tables import Items, Run, load_card, read_items, read_run, read_trec, validate_run
-    from evidentia.verify.run import Verification, verify_result
+    from evidentia.verify.run import Verification
+    from evidentia.verifying import verify_result
     from evidentia.workflow import compare, evaluate
 
 __version__ = "0.1.0"
@@ -34,7 +35,7 @@ _HOME = {
     "read_trec": "tables",
     "validate_run": "tables",
     "Verification": "verify.run",
-    "verify_result": "verify.run",
+    "verify_result": "verifying",
     "compare": "workflow",
     "evaluate": "workflow",
 }

@@ -9,15 +9,18 @@ from pathlib import Path
 from statistics import stdev
 from typing import Any
 
+import polars as pl
+
 from evidentia import workflow
+from evidentia.checks.folder import sha256
 from evidentia.errors import InputError
-from evidentia.evaluation.files import may_write
+from evidentia.evaluation.files import CONTRACT_COLUMNS, may_write
 from evidentia.pipeline.config import Config
 from evidentia.pipeline.decide import Variant
 from evidentia.pipeline.outputs import tables_of, write_tables
-from evidentia.pipeline.plan import WORK, Note, Plan, no_note
+from evidentia.pipeline.plan import LOCK, WORK, Note, Plan, no_note
 from evidentia.pipeline.steps import ablation, baseline
-from evidentia.pipeline.store import Checkpoints
+from evidentia.pipeline.store import Checkpoints, write_file
 from evidentia.report.ablation import write_ablation
 from evidentia.results import Comparison, Estimate, Evaluation
 from evidentia.results.ablation import Ablation, Gain, Row
@@ -36,7 +39,8 @@ from evidentia.running import (
     write_manifest,
 )
 
-MANIFEST_SCHEMA = "evidentia.ablation-manifest/1"
+MANIFEST_SCHEMA = "evidentia.ablation-manifest/2"
+SPREAD = "spread"  # what was said under other seeds, as the spread over them is computed from
 SHARED = ("nDCG@10", "AUROC", "AUPRC", "Recall@10", "MRR", "Brier")
 SELECTION = ("EvidenceRecall", "EvidencePrecision", "SelectedK(given=gate)")
 COLUMNS = (*SHARED, *SELECTION, "ScreeningSensitivity", "AlertPrecision", "AlertsPer1000")
@@ -77,9 +81,8 @@ def ablate(
             tuple(one.folder for one in judged if not one.passed),
         )
         write_ablation(made, out)
-        write_manifest(
-            out, config, corpus, plan, seconds=store.seconds(), schema=MANIFEST_SCHEMA, seeds=_seeds(config, seeds)
-        )
+        more = {"seeds": _seeds(config, seeds), "files": _hashes(out)}
+        write_manifest(out, config, corpus, plan, seconds=store.seconds(), schema=MANIFEST_SCHEMA, **more)
         _tidy(out)
     return made
 
@@ -104,6 +107,23 @@ def _seeds(config: Config, number: int) -> list[int]:
 
 def _under_seeds(config: Config, number: int) -> list[Config]:
     return [replace(config, protocol=replace(config.protocol, seed=seed)) for seed in _seeds(config, number)]
+
+
+def _keep(result: Path, kept: Path) -> None:
+    """The queries of a result, which goes."""
+    frame = pl.read_csv(result / "per_query.csv", infer_schema=False)
+    write_file(
+        kept, frame.select(column for column in CONTRACT_COLUMNS if column in frame.columns).write_csv().encode()
+    )
+
+
+def _hashes(out: Path) -> dict[str, str]:
+    """The SHA-256 of every file that no manifest below lists, and of these manifests."""
+    results = [path.parent for path in out.glob("steps/*/result/manifest.json")] + list(out.glob("comparison-*"))
+    files = [path for path in out.rglob("*") if path.is_file() and path.name != LOCK]
+    own = [path for path in files if not {out / WORK, out / "seeds", *results} & {*path.parents}]
+    listed = {path.relative_to(out).as_posix(): path for path in (*own, *(one / "manifest.json" for one in results))}
+    return {name: sha256(listed[name]) for name in sorted(listed) if name not in {"manifest.json", "verification.json"}}
 
 
 def _tidy(out: Path) -> None:
@@ -156,6 +176,7 @@ def _over_seeds(
                 write_tables(tables_of(plan, store, variant), tables)
                 quick = Judging(resamples=0, verify=False, report=False)
                 evaluation = judge(tables, tables / RESULT, corpus, quick, bar=bar).evaluation
+                _keep(tables / RESULT, out / SPREAD / str(other.protocol.seed) / f"{tables.name}.csv")
                 for name, estimate in _figures(evaluation, variant).items():
                     found.setdefault(variant.name, {}).setdefault(name, []).append(estimate.value)
     return found

@@ -24,12 +24,12 @@ from evidentia.pipeline.outputs import tables_of, write_models, write_tables
 from evidentia.pipeline.plan import FINAL, LOCK, STATE, WORK, Note, Plan, abandon, compute, identity, no_note, start
 from evidentia.pipeline.steps import full
 from evidentia.pipeline.store import Checkpoints, folder_sha256, write_file
-from evidentia.report import refresh_report
 from evidentia.results import Evaluation, dumps, loads
 from evidentia.synth import synthetic_corpus
 from evidentia.tables import DatasetCard, load_card, read_run
 from evidentia.tables.run import Source
-from evidentia.verify.run import Verification, verify_folder
+from evidentia.verify.run import Verification
+from evidentia.verifying import verify_result
 
 Progress = Callable[[int, int], None]
 Bar = Callable[[str], AbstractContextManager[Progress | None]]
@@ -288,11 +288,7 @@ def judge(tables: Path, out: Path, corpus: Corpus, judging: Judging, *, bar: Bar
     if not judging.verify:
         return Judged(out, evaluation, None)
     with bar("verifying") as progress:
-        found = verify_folder(out, progress)
-    found.save(out)
-    if judging.report is not False:
-        with bar("drawing the report"):
-            refresh_report(out)
+        found = verify_result(out, progress=progress)
     return Judged(out, evaluation, found)
 
 

@@ -135,17 +135,30 @@ def compare(
         systems, choice, resampling, alpha=alpha, on_mismatch=on_mismatch, design=design, progress=progress
     )
     if out is not None:
-        options = {"on_mismatch": on_mismatch, "alpha": alpha, "design": design}
+        options: dict[str, Any] = {"on_mismatch": on_mismatch, "alpha": alpha, "design": design, "ci": ci}
+        options |= {"profile": profile, "measures": None if named is None else list(named)}
+        made_with = [
+            _made_with(one, profile=profile, measures=named) if isinstance(one, LoadedResult) else None
+            for one in loaded
+        ]
         runs = {system.name: system.run for system in systems}
 
         def fill(temporary: Path) -> None:
             write_delta_tables(comparison, temporary / "tables")
-            write_comparison(temporary, comparison, runs, command=command, options=options)
+            write_comparison(temporary, comparison, runs, command=command, options=options, made_with=made_with)
             if wants_report(report):
                 write_report(temporary)
 
         write_folder(Path(out), fill, force=force)
     return comparison
+
+
+def _made_with(result: LoadedResult, *, profile: str | None, measures: Sequence[str] | None) -> dict[str, Any]:
+    """What of a result decided which measures are compared, where nobody named them."""
+    decides = {"profile": result.profile} if profile is None else {}
+    return decides | (
+        {name: result.options.get(name) for name in ("measures", "k", "dual")} if measures is None else {}
+    )
 
 
 def _systems(results: Sequence[Run | LoadedResult], names: Sequence[str] | None) -> list[System]:

@@ -18,8 +18,8 @@ import pytest
 from evidentia import ablating, running
 from evidentia.pipeline import work
 from evidentia.results import loads
-from evidentia.verify.run import verify_folder
 from evidentia.verify.tally import Mismatch
+from evidentia.verifying import verify_result
 
 from .command import Ran, contents, evidentia, refused
 from .pipelines import small_config, small_corpus
@@ -269,6 +269,8 @@ def timeless(folder: Path) -> dict[str, Any]:
     """Every file below a folder; of a manifest what it says beside times."""
     files = contents(folder)
     found = {name: loads(content) for name, content in files.items() if name.endswith("manifest.json")}
+    for document in found.values():  # the manifests in it hold times
+        document["files"] = {name: one for name, one in document["files"].items() if not name.endswith("manifest.json")}
     times = {"time", "finished", "seconds"}
     said = {name: {key: document[key] for key in document if key not in times} for name, document in found.items()}
     return {**files, **said}
@@ -357,13 +359,22 @@ def test_a_finished_ablation_is_finished(home: Path, bare: Path) -> None:
 
 def test_what_failed_is_said(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def wrong(*words: Any, **named: Any) -> Any:
-        found = verify_folder(*words, **named)
+        found = verify_result(*words, **named)
         return replace(found, mismatches=(Mismatch("AUROC", 1, 0),))
 
-    monkeypatch.setattr(running, "verify_folder", wrong)
+    monkeypatch.setattr(running, "verify_result", wrong)
     small_config(home, "wrong.toml", **BARE)
     ran = evidentia("ablate", home / "wrong.toml", "-o", home / "wrong", "--resamples", 0, "--no-report")
     assert ran.code == 1, ran
     assert "comparisons, 1 MISMATCH." in ran.out
     last = max((home / "wrong" / "steps").iterdir()).name
     assert f"FAILED: a check or the verification of steps/{last}/result" in ran.out
+
+
+def test_an_ablation_verifies_from_its_own_folder(whole: Path, bare: Path) -> None:
+    for folder in (whole, bare):
+        ran = evidentia("verify", folder, "--read-only")
+        assert (ran.code, ran.err) == (0, ""), ran.out
+        assert "comparison-ranking" in ran.out
+    assert {path.name for path in (bare / "spread").iterdir()} == {"8"}
+    assert not (whole / "spread").exists()

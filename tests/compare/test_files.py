@@ -19,7 +19,7 @@ from evidentia.results import Comparison
 from .systems import read, save, strict, system
 
 TABLES = {f"tables/deltas_{family}.{end}" for family in ("measures", "criteria") for end in ("csv", "tex")}
-FILES = {"comparison.json", "manifest.json", *TABLES}
+FILES = {"comparison.json", "manifest.json", *TABLES, *(f"systems/{name}/per_query.csv" for name in ("good", "bad"))}
 QUICK = ("--resamples", 200, "--measures", "AUROC,Brier,nDCG@10,AlertPrecision")
 
 
@@ -50,7 +50,10 @@ def test_every_file_is_there_and_in_the_manifest(written: Path) -> None:
     expected = {name: hashlib.sha256(data).hexdigest() for name, data in files.items() if name != "manifest.json"}
     assert manifest["files"] == expected
     assert (manifest["profile"], manifest["seed"], manifest["resamples"]) == ("contract", 7, 200)
-    assert manifest["options"] == {"on_mismatch": "error", "alpha": 0.05, "design": "against first"}
+    chosen = {"on_mismatch": "error", "alpha": 0.05, "design": "against first", "ci": 0.95}
+    assert manifest["options"] == chosen | {"profile": None, "measures": None}
+    made_with = {"profile": "contract", "measures": None, "k": None, "dual": False}  # nobody named measures
+    assert manifest["systems"] == [{"name": name, "folder": name, "made_with": made_with} for name in ("good", "bad")]
     assert manifest["command"].startswith("evidentia compare good bad")
     assert str(written.parent) not in files["manifest.json"].decode()
 

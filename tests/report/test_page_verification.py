@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,13 +12,13 @@ import pytest
 
 from evidentia import workflow
 from evidentia.errors import InputError
-from evidentia.report import refresh_report
 from evidentia.report.page import Content, render, unpack
 from evidentia.report.page.verification import verify_page
 from evidentia.results import dumps_by_line
 from evidentia.synth import synthetic_run
 from evidentia.tables import read_run
-from evidentia.verify.run import verify_result
+from evidentia.verify.tally import Mismatch
+from evidentia.verifying import verify_result
 
 LINES = ("measures", "not_computed", "other_definitions", "checks")
 
@@ -50,9 +51,8 @@ def test_a_visible_number_that_the_page_does_not_carry_is_noticed(page: Path, tm
     shown = unpack(text).numbers["measures"]["AUROC"]["value"]
     forged = tmp_path / "forged.html"
     forged.write_text(text.replace(f">{shown:.4f}<", ">0.9999<", 1), encoding="utf-8")
-    assert [one.where for one in verify_page(forged).found.mismatches] == [
-        "the page as it is drawn from what it carries"
-    ]
+    [difference] = verify_page(forged).found.mismatches
+    assert difference == Mismatch("the page: AUROC: value", "0.9999", f"{shown:.4f}")
 
 
 def test_a_number_that_does_not_follow_from_the_queries_is_noticed(page: Path, tmp_path: Path) -> None:
@@ -74,24 +74,44 @@ def test_a_query_that_was_changed_is_noticed(page: Path, tmp_path: Path) -> None
     assert not verify_page(edited(page, easier, tmp_path)).found.passed
 
 
-def test_a_page_does_not_outlive_the_files_it_was_drawn_from(page: Path, tmp_path: Path) -> None:
+def test_a_page_of_damaged_files_keeps_its_numbers_and_says_that_they_failed(page: Path, tmp_path: Path) -> None:
     folder = tmp_path / "damaged"
     shutil.copytree(page.parent, folder)
     (folder / "per_query.csv").write_bytes(b"\xff\x00 not a table")
-    assert refresh_report(folder) == ["report.html"]
-    assert "does not verify" in (folder / "report.html").read_text(encoding="utf-8")
+    assert not verify_result(folder).passed
+    after = (folder / "report.html").read_text(encoding="utf-8")
+    assert "Verification failed" in after
+    assert unpack(after).summary == unpack(page.read_text(encoding="utf-8")).summary
 
 
-def test_a_fault_of_ours_is_not_called_one_of_the_result(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "sound"
-    shutil.copytree(page.parent, folder)
-    verify_result(folder)
-    monkeypatch.setattr("evidentia.report.page.write.files_of", lambda *_: {}["a bug"])
-    with pytest.raises(KeyError):
-        refresh_report(folder)
-    assert (folder / "report.html").read_bytes() == page.read_bytes()
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('<meta name="robots" content="noindex">', ""),
+        ("Skip to the numbers", "Skip it"),
+        ("not a medical device", "a medical device"),
+    ],
+)
+def test_what_differs_beside_numbers_is_said_too(page: Path, tmp_path: Path, old: str, new: str) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert old in text
+    forged = tmp_path / "forged.html"
+    forged.write_text(text.replace(old, new, 1), encoding="utf-8")
+    [difference, *_] = verify_page(forged).found.mismatches
+    assert difference.where.startswith("the page: ")
+    assert difference.reported != difference.recomputed
+
+
+def test_a_point_of_a_figure_is_named(page: Path, tmp_path: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    head, mark, specs = text.partition('id="evidentia-specs">')
+    number = re.search(r":(0\.[0-9]{4,})", specs)
+    assert number is not None
+    forged = tmp_path / "forged.html"
+    forged.write_text(head + mark + specs.replace(number[1], "0.123456", 1), encoding="utf-8")
+    [difference] = verify_page(forged).found.mismatches
+    assert difference.where.startswith("the page: figure: ")
+    assert (difference.reported, difference.recomputed) == (0.123456, float(number[1]))
 
 
 def test_the_key_stays_beside_the_result_for_its_owner_alone(page: Path) -> None:

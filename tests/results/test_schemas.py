@@ -19,13 +19,21 @@ from evidentia.results import loads
 
 from .schemas import faults, schema, thinned
 
-SCHEMAS = ("summary", "manifest", "comparison", "comparison-manifest", "selective-manifest", "thresholds")
+SCHEMAS = (
+    *("summary", "manifest", "comparison", "comparison-manifest", "selective-manifest", "thresholds"),
+    *("verification", "report"),
+)
+LAYOUTS = {"comparison-manifest": 2, "verification": 2}
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_a_schema_is_itself_valid_and_carries_the_number_of_the_layout(name: str) -> None:
     Draft202012Validator.check_schema(schema(name))
-    assert schema(name)["$id"] == schema(name)["properties"]["schema"]["const"] == f"evidentia.{name}/1"
+    assert (
+        schema(name)["$id"]
+        == schema(name)["properties"]["schema"]["const"]
+        == f"evidentia.{name}/{LAYOUTS.get(name, 1)}"
+    )
 
 
 @pytest.mark.parametrize("profile", PROFILES)

@@ -93,7 +93,7 @@ def test_what_is_no_result_is_refused_and_nothing_is_written(tmp_path: Path, cop
     refused(command("verify", tmp_path / "nowhere"), "nowhere is not a result folder")
     (tmp_path / "empty").mkdir()
     refused(command("verify", tmp_path / "empty"), "empty is not a result folder")
-    copy.manifest(lambda m: m.update(schema="evidentia.comparison-manifest/1"))
+    copy.manifest(lambda m: m.update(schema="evidentia.another-manifest/1"))
     refused(command("verify", copy.folder), "not a result folder")
     (copy.folder / "manifest.json").write_text('{"schema": NaN}')
     refused(command("verify", copy.folder), "strict JSON")

@@ -36,11 +36,11 @@ def gate(
     from evidentia.report.gate import gate_markdown, print_gate
     from evidentia.results.folder import replace_file
     from evidentia.tables import load_card
-    from evidentia.verify.run import verify_folder
+    from evidentia.verifying import verify_result
 
     def recompute() -> Recomputed:
         with progress_bar("verifying", quiet=quiet) as progress:
-            found = verify_folder(out, progress)
+            found = verify_result(out, read_only=True, progress=progress)
         return Recomputed(found.comparisons, len(found.mismatches))
 
     if markdown is not None and markdown.resolve().is_relative_to(out.resolve()):

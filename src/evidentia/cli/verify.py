@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evidentia.cli import options
 from evidentia.cli.progress import progress_bar
 from evidentia.errors import counted
 
@@ -24,39 +23,44 @@ def verify(
         Path,
         typer.Argument(
             metavar="OUT",
-            help="A result folder, that of `evidentia run`, or a report.html alone.",
-            callback=options.result_of,
+            help="A folder of a result, run, comparison or ablation, or a report.html alone.",
         ),
     ],
     inputs: Annotated[
         Path | None,
         typer.Option("--inputs", metavar="DIR", help="Also compare the input files in DIR with their hashes."),
     ] = None,
+    include_text: Annotated[
+        Path | None,
+        typer.Option("--include-text", metavar="FILE", help="The sentences that `report --include-text` was given."),
+    ] = None,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Write nothing, not even verification.json.")] = False,
+    redraw: Annotated[
+        bool, typer.Option("--redraw", help="Replace drawings that cannot be compared: other versions drew them.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print only the verification, as JSON.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
 ) -> None:
-    """Recompute every number, table and figure of a result, and say how many comparisons were made.
+    """Recompute every number, table and figure of a folder, draw its report again, and compare; an unknown file is a failure.
 
-    Writes verification.json into OUT; of a report alone it writes nothing. Exit codes: 0 everything matches, 1 a mismatch or
-    nothing compared, 2 not a result.
+    Writes verification.json into OUT, unless --read-only; of a report alone it writes nothing. Exit codes: 0 everything
+    matches, 1 a mismatch, an unknown file or nothing compared, 2 not a result.
     """
-    from evidentia.report import refresh_report
-    from evidentia.verify.run import verify_folder
+    from evidentia.verifying import verify_result
 
     start = time.perf_counter()
     if out.is_file():
         _verify_page(out, as_json=as_json, quiet=quiet)
         return
     with progress_bar("verifying", quiet=quiet or as_json) as progress:
-        found = verify_folder(out, progress, inputs=inputs)
+        found = verify_result(
+            out, inputs=inputs, texts=include_text, read_only=read_only, redraw=redraw, progress=progress
+        )
     seconds = time.perf_counter() - start
-    found.save(out)
-    with progress_bar("drawing the report", quiet=quiet or as_json):
-        refresh_report(out)
     if as_json:
         sys.stdout.write(found.to_json())
     elif not quiet:
-        show(found, seconds)
+        show(found, seconds, written=not read_only)
     if not found.passed:
         raise typer.Exit(1)
 
@@ -78,7 +82,7 @@ def _verify_page(page: Path, *, as_json: bool, quiet: bool) -> None:
         raise typer.Exit(1)
 
 
-def show(found: Verification, seconds: float) -> None:
+def show(found: Verification, seconds: float, *, written: bool = False) -> None:
     """Print what was compared, what does not match, and how long it took."""
     width = max(len(check.name) for check in found.checks)
     for check in found.checks:
@@ -87,7 +91,8 @@ def show(found: Verification, seconds: float) -> None:
     for mismatch in found.mismatches[:SHOWN]:
         print(f"{mismatch.where}\n  reported   {mismatch.reported}\n  recomputed {mismatch.recomputed}")
     if len(found.mismatches) > SHOWN:
-        print(f"and {len(found.mismatches) - SHOWN:,} more in verification.json")
+        where = " in verification.json" if written else ": --json lists all"
+        print(f"and {len(found.mismatches) - SHOWN:,} more{where}")
     verdict = "Everything matches." if found.passed else "This result does not verify."
     wrong = counted(len(found.mismatches), "mismatch", "mismatches")
     print(f"{counted(found.comparisons, 'comparison')}, {wrong}, {seconds:.1f} s. {verdict}")

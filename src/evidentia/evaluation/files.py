@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import platform
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, fields
 from datetime import UTC, datetime
@@ -23,9 +24,11 @@ from evidentia.tables import DatasetCard, Items, Run
 from evidentia.tables.cells import FORMULA, defused_column
 
 MANIFEST_SCHEMA = "evidentia.manifest/1"
-COMPARISON_MANIFEST_SCHEMA = "evidentia.comparison-manifest/1"
+COMPARISON_MANIFEST_SCHEMA = "evidentia.comparison-manifest/2"
+EARLIER_COMPARISON_SCHEMA = "evidentia.comparison-manifest/1"  # kept nothing of its systems
 SELECTIVE_MANIFEST_SCHEMA = "evidentia.selective-manifest/1"
-OURS = frozenset({MANIFEST_SCHEMA, COMPARISON_MANIFEST_SCHEMA, SELECTIVE_MANIFEST_SCHEMA})
+OURS = frozenset({MANIFEST_SCHEMA, COMPARISON_MANIFEST_SCHEMA, EARLIER_COMPARISON_SCHEMA, SELECTIVE_MANIFEST_SCHEMA})
+_TUNED = re.compile(r"[(,]tuned[,)]")
 CONTRACT_COLUMNS = (
     *(
         "post_id",
@@ -123,12 +126,7 @@ def per_query_frame(run: Run, evaluation: Evaluation, by: tuple[str, ...]) -> pl
 
     Further columns of the user's file are left behind, because they may hold text; slices that were named stay.
     """
-    wanted = dict.fromkeys((*CONTRACT_COLUMNS, *by))
-    frame = _known(run.frame, tuple(wanted))
-    frame = frame.with_columns(
-        pl.col(column).list.join("|") for column, kind in frame.schema.items() if kind == pl.List(pl.String)
-    )
-    frame = frame.with_columns(defused_column(column) for column, kind in frame.schema.items() if kind == pl.String)
+    frame = _plain_frame(run, tuple(dict.fromkeys((*CONTRACT_COLUMNS, *by))))
     values = {
         name: pl.Series(name, np.where(counted, values, np.nan), pl.Float64, nan_to_null=True)
         for name, (values, counted) in evaluation.per_query.items()
@@ -136,6 +134,15 @@ def per_query_frame(run: Run, evaluation: Evaluation, by: tuple[str, ...]) -> pl
     }
     quoted = {column: f"'{column}" for column in frame.columns if FORMULA.match(column)}
     return frame.with_columns(**values).rename(quoted)
+
+
+def _plain_frame(run: Run, columns: Sequence[str]) -> pl.DataFrame:
+    """The queries as text that a spreadsheet may open."""
+    frame = _known(run.frame, columns)
+    frame = frame.with_columns(
+        pl.col(column).list.join("|") for column, kind in frame.schema.items() if kind == pl.List(pl.String)
+    )
+    return frame.with_columns(defused_column(column) for column, kind in frame.schema.items() if kind == pl.String)
 
 
 def _known(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
@@ -179,17 +186,54 @@ def _plain_card(card: DatasetCard) -> dict[str, Any]:
 
 
 def write_comparison(
-    folder: Path, comparison: Comparison, runs: Mapping[str, Run], *, command: str | None, options: Mapping[str, Any]
+    folder: Path,
+    comparison: Comparison,
+    runs: Mapping[str, Run],
+    *,
+    command: str | None,
+    options: Mapping[str, Any],
+    made_with: Sequence[Mapping[str, Any] | None],
 ) -> None:
-    """Write the deltas as strict JSON, and the manifest beside them."""
+    """Write the deltas as strict JSON, what is needed of each system to recompute them, and the manifest beside them.
+
+    ``made_with`` says under which profile and options each system was evaluated; None for a run that never was.
+    """
     (folder / "comparison.json").write_text(dumps_by_line(comparison.to_dict(), ("deltas",)), encoding="utf-8")
     inputs = [
         {"role": name, "name": s.name, "sha256": s.sha256, "rows": s.rows}
         for name, run in runs.items()
         for s in run.sources
     ]
+    systems: list[dict[str, Any]] = []
+    for name, made in zip(runs, made_with, strict=True):
+        place = _place_of(name, [str(one["folder"]) for one in systems])
+        _write_system(folder / "systems" / place, runs[name], comparison)
+        systems.append({"name": name, "folder": place, "made_with": None if made is None else dict(made)})
     about = {"profile": comparison.profile, "seed": comparison.seed, "resamples": comparison.resamples}
-    _write_manifest(folder, COMPARISON_MANIFEST_SCHEMA, command, options, about | {"inputs": inputs})
+    about |= {"systems": systems, "inputs": inputs}
+    _write_manifest(folder, COMPARISON_MANIFEST_SCHEMA, command, options, about)
+
+
+def _place_of(name: str, taken: Sequence[str]) -> str:
+    """The folder of a system: its name, as far as every file system takes it.
+
+    >>> _place_of("+ reranker", []), _place_of("a/b", []), _place_of("A", ["a"])
+    ('+ reranker', 'a_b', 'A-2')
+    """
+    plain = re.sub(r"[^A-Za-z0-9._+() -]", "_", name)[:60].strip(" .") or "system"
+    is_taken = plain.lower() in {other.lower() for other in taken}
+    return f"{plain}-{len(taken) + 1}" if is_taken else plain
+
+
+def _write_system(folder: Path, run: Run, comparison: Comparison) -> None:
+    """The queries of a system; its TUNE rows and candidates where a compared measure rests on them."""
+    folder.mkdir(parents=True)
+    definitions = [delta.definition for delta in comparison.deltas]
+    _write_csv(_plain_frame(run, CONTRACT_COLUMNS), folder / "per_query.csv")
+    if run.tune_frame is not None and any(_TUNED.search(definition) for definition in definitions):
+        _write_parquet(_known(run.tune_frame, CONTRACT_COLUMNS), folder / "tune.parquet")
+    if run.candidates is not None and any("level=candidate" in definition for definition in definitions):
+        _write_parquet(_known(run.candidates, CANDIDATE_COLUMNS), folder / "candidates.parquet")
 
 
 def write_selective(

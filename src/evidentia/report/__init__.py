@@ -11,7 +11,6 @@ from evidentia.report.write import write_curves, write_delta_tables, write_table
 
 __all__ = [
     "Table",
-    "refresh_report",
     "tables_of",
     "wants_report",
     "write_curves",
@@ -34,10 +33,3 @@ def write_report(folder: Path, **how: Any) -> list[str]:
     from evidentia.report.page import write
 
     return write.write_report(folder, **{"formats": write.AT_ONCE, **how})
-
-
-def refresh_report(folder: Path) -> list[str]:
-    """Draw the report of a result folder again, if it has one."""
-    from evidentia.report.page import write
-
-    return write.refresh_report(folder)

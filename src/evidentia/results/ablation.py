@@ -65,3 +65,40 @@ class Ablation:
             "gamma_sweep": [dict(point) for point in self.gamma],
             "threshold_grid": [dict(point) for point in self.grid],
         }
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Ablation:
+        """What ``to_dict`` gave, with as much of every figure as it keeps."""
+        return cls(
+            rows=tuple(_row(row) for row in content["configurations"]),
+            gamma=tuple(content["gamma_sweep"]),
+            grid=tuple(content["threshold_grid"]),
+            seeds=tuple(content["seeds"]),
+            seconds={},
+            verified=None,
+            failed=(),
+        )
+
+
+def _row(content: Mapping[str, Any]) -> Row:
+    figures = content["figures"]
+    return Row(
+        content["configuration"],
+        content["folder"],
+        {name: _estimate(name, one) for name, one in figures.items()},
+        {name: (one["delta"], one["ci"] and tuple(one["ci"])) for name, one in content["deltas"].items()},
+        {name: one["seed_std"] for name, one in figures.items() if one["seed_std"] is not None},
+    )
+
+
+def _estimate(name: str, one: Mapping[str, Any]) -> Estimate:
+    return Estimate(
+        name=name,
+        value=one["value"],
+        **dict.fromkeys(("definition", "family", "label", "population", "direction", "meaning"), ""),  # type: ignore[arg-type]
+        n=one["n"],
+        n_clusters=0,
+        ci=one["ci"] and tuple(one["ci"]),
+        fold_mean=one["fold_mean"],
+        fold_std=one["fold_std"],
+    )

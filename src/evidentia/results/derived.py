@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-_DERIVED = re.compile(r"report\.(?:html|tex|aux|log|pdf|md|key)|figures/[^/]+\.(?:svg|png)|figures/drawn/[^/]+\.csv")
+_DERIVED = re.compile(
+    r"report\.(?:html|tex|aux|log|pdf|md|key|json)|figures/[^/]+\.(?:svg|png)|figures/drawn/[^/]+\.csv"
+)
 
 
 def is_derived(name: str) -> bool:

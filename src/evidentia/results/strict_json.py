@@ -42,17 +42,27 @@ def _compact(value: object) -> str:
 
 
 def loads(text: str | bytes) -> Any:
-    """Read strict JSON; NaN, Infinity and brackets nested hundreds of levels deep are refused.
+    """Read strict JSON; NaN, Infinity, a key that an object has twice and hundreds of nested brackets are refused.
 
     >>> loads('{"value": NaN}')
     Traceback (most recent call last):
     ValueError: NaN is not JSON
+    >>> loads('{"value": 1, "value": 2}')
+    Traceback (most recent call last):
+    ValueError: a key is given twice
     """
     try:
-        return json.loads(text, parse_constant=_refuse)
+        return json.loads(text, parse_constant=_refuse, object_pairs_hook=_members)
     except RecursionError:
         raise ValueError("nested too deeply") from None
 
 
 def _refuse(word: str) -> None:
     raise ValueError(f"{word} is not JSON")
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise ValueError("a key is given twice")
+    return members

@@ -7,6 +7,7 @@ import io
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 
 import numpy as np
 
@@ -102,6 +103,29 @@ def broken_jsonl(name: str, data: bytes) -> list[Problem]:
             )
         ]
     return _mixed_types(name, types)
+
+
+def repeated_keys(name: str, data: bytes) -> list[Problem]:
+    """Say which lines give a key twice: a reader would take one of the two values and say nothing."""
+    bad = [number for number, line in json_lines(data) if _repeats(line)]
+    if not bad:
+        return []
+    message = f"{name}: {counted(len(bad), 'line')} with a key given twice in the same object (first: line {bad[0]})."
+    return [Problem("DUPLICATE_KEY", f"{message} Keep one value for every key.")]
+
+
+def _repeats(line: bytes) -> bool:
+    repeated = False
+
+    def members(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        nonlocal repeated
+        together = dict(pairs)
+        repeated |= len(together) < len(pairs)
+        return together
+
+    with suppress(ValueError, RecursionError):  # what cannot be read at all is said elsewhere
+        json.loads(line, object_pairs_hook=members)
+    return repeated
 
 
 def broken_json(name: str, error: Exception) -> Problem:

@@ -173,6 +173,8 @@ def _load_jsonl(content: Content) -> Loaded:
         frame = pl.read_ndjson(io.BytesIO(text), infer_schema_length=None)
     except _POLARS_ERRORS:
         raise InputError(*damage.broken_jsonl(content.name, text)) from None
+    if problems := damage.repeated_keys(content.name, text):
+        raise InputError(*problems)
     lines = _line(lambda: np.asarray([number for number, _ in damage.json_lines(text)], np.int64))
     return Loaded(content.name, frame, lines, content.sha256)
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from evidentia.verify.catalogue import Definition
+from evidentia.verify.evidence import Query
 from evidentia.verify.names import level_of
 from evidentia.verify.outcome import Outcome, share
 from evidentia.verify.study import Scope, Study
@@ -72,25 +73,29 @@ def ece(study: Study, definition: Definition, scope: Scope) -> Outcome:
 
 
 def _debiased(study: Study, definition: Definition, scope: Scope) -> Outcome:
-    """The error that, with the noise between posts added to its gaps, would be expected to come out as large as it did."""
-    pairs, count = said_and_true(study, scope), int(str(definition.get("bins")))
-    if not pairs:
+    """The error without what noise between posts adds to it."""
+    if not said_and_true(study, scope):
         return Outcome(0.0, EMPTY)
-    posts = [pairs_of(study, rows) for rows in study.by_post(scope)]
+    posts = [[study.queries[row] for row in rows] for rows in study.by_post(scope)]
     if len(posts) < 2:
         return Outcome(0.0, ONE_POST)
-    each = [[math.fsum(prob - label for prob, label in inside) for inside in binned(post, count)] for post in posts]
-    gaps = [math.fsum(column) / len(pairs) for column in zip(*each, strict=True)]
-    errors = [
-        math.sqrt(
-            math.fsum((mine[b] - gaps[b] * len(post)) ** 2 for mine, post in zip(each, posts, strict=True))
-            * len(posts)
-            / (len(posts) - 1)
-        )
-        / len(pairs)
+    return Outcome(debiased(posts, int(str(definition.get("bins")))))
+
+
+def debiased(posts: Sequence[Sequence[Query]], count: int) -> float:
+    """The error that, with noise added to its gaps, would be expected to come out as large as it did; NaN of one post."""
+    if len(posts) < 2:
+        return math.nan
+    whole = sum(map(len, posts))
+    pairs = [[(float(query.prob or 0.0), query.label) for query in post] for post in posts]
+    each = [[math.fsum(prob - label for prob, label in inside) for inside in binned(post, count)] for post in pairs]
+    gaps = [math.fsum(column) / whole for column in zip(*each, strict=True)]
+    squares = [
+        math.fsum((mine[b] - gaps[b] * len(post)) ** 2 for mine, post in zip(each, posts, strict=True))
         for b in range(count)
     ]
-    return Outcome(_scaled_down(gaps, errors))
+    errors = [math.sqrt(square * len(posts) / (len(posts) - 1)) / whole for square in squares]
+    return _scaled_down(gaps, errors)
 
 
 def _scaled_down(gaps: Sequence[float], errors: Sequence[float]) -> float:

@@ -71,8 +71,13 @@ def read_queries(folder: ResultFolder) -> list[Query]:
     """The evaluated queries in the order of the file."""
     options = folder.manifest.get("options", {})
     by = [str(column) for column in options.get("slices", options.get("by", []))]
+    return read_plain_queries(folder, by)
+
+
+def read_plain_queries(folder: ResultFolder, by: Iterable[str] = (), name: str = "per_query.csv") -> list[Query]:
+    """The queries of a folder that may have no manifest, with the named slices."""
     found = _candidates(folder) if folder.has("candidates.parquet") else None
-    return [_query(row, by, found) for row in folder.rows("per_query.csv")]
+    return [_query(row, by, found) for row in folder.rows(name)]
 
 
 def read_tune(folder: ResultFolder) -> list[Query]:

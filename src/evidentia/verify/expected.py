@@ -56,7 +56,7 @@ def expected(study: Study, profile: Profile, options: Mapping[str, Any]) -> Expe
         own = profile.definitions(options.get("k"), dual=bool(options.get("dual")))
         asked = [(definition, ()) for definition in own]
     else:
-        asked = [_asked(name, profile) for name in listed]
+        asked = [asked_for(name, profile) for name in listed]
     made = Expected()
     wanted: dict[tuple[str, tuple[str, ...]], tuple[Definition, set[Pairs]]] = {}
     for definition, group in asked:
@@ -116,7 +116,7 @@ def _keeps_posts_whole(study: Study, column: str) -> bool:
     return study.once(("whole posts", column), look)
 
 
-def _asked(text: str, profile: Profile) -> tuple[Definition, Pairs]:
+def asked_for(text: str, profile: Profile) -> tuple[Definition, Pairs]:
     """The definition and the group of a name that a user gave, also in the words of other tools."""
     head, bracket, group = text.strip().partition("[")
     name = parse(unalias(head.strip(), profile) + bracket + group)
@@ -125,7 +125,7 @@ def _asked(text: str, profile: Profile) -> tuple[Definition, Pairs]:
 
 def named(text: str, profile: Profile) -> str:
     """A name that a user gave, as the profile prints it."""
-    definition, group = _asked(text, profile)
+    definition, group = asked_for(text, profile)
     return definition.short(profile.defaults) + suffix(group)
 
 

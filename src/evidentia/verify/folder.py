@@ -37,9 +37,20 @@ class ResultFolder:
         """The thresholds that were given to the evaluation."""
         return self._json("thresholds.json")
 
+    @cached_property
+    def comparison(self) -> dict[str, Any]:
+        """Every reported difference."""
+        return self._json("comparison.json")
+
+    @cached_property
+    def ablation(self) -> dict[str, Any]:
+        """Every configuration of an ablation."""
+        return self._json("ablation.json")
+
     def has(self, name: str) -> bool:
-        """Whether a file is there."""
-        return (self.path / name).is_file()
+        """Whether a file is there; a link to one is not."""
+        path = self.path / name
+        return path.is_file() and not path.is_symlink()
 
     def rows(self, name: str) -> list[Row]:
         """The rows of a CSV file as text, with the quotes undone that keep spreadsheets from running cells."""
@@ -64,11 +75,12 @@ class ResultFolder:
 
     def _json(self, name: str) -> dict[str, Any]:
         try:
-            content = json.loads((self.path / name).read_text(encoding="utf-8"), parse_constant=_refuse)
+            if not self.has(name):
+                raise FileNotFoundError(name)
+            content = read_json(self.path / name)
         except (OSError, ValueError, RecursionError) as error:
-            reason = (
-                "it ends too early or is not JSON" if isinstance(error, json.JSONDecodeError) else type(error).__name__
-            )
+            reason = str(error) if isinstance(error, _NotStrictError) else type(error).__name__
+            reason = "it ends too early or is not JSON" if isinstance(error, json.JSONDecodeError) else reason
             raise InputError(
                 f"{self.path.resolve().name}/{name} cannot be read as strict JSON ({reason}), so there is nothing to verify. "
                 "Take the folder from where it is whole, or evaluate again."
@@ -78,8 +90,24 @@ class ResultFolder:
         return content
 
 
+class _NotStrictError(ValueError):
+    """What Python reads as JSON and is not strict."""
+
+
+def read_json(path: Path) -> Any:
+    """The content of a strict JSON file: no NaN, and no key twice, of which one would be read and the other shown."""
+    return json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse, object_pairs_hook=_once)
+
+
 def _refuse(constant: str) -> float:
-    raise ValueError(constant)
+    raise _NotStrictError(f"{constant} is no number")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise _NotStrictError("a key is given twice")
+    return members
 
 
 def unquoted(cell: str) -> str:

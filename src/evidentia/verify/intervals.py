@@ -140,7 +140,7 @@ class _Checker:
                 drawn = Drawn(drawn.point, values[at], jackknife, points[held], values[held])
             interval = self._interval(made, drawn, job.what.base)
             compare(self.tally, job.name, job.entry, interval)
-            if not job.group and not job.what.debiased:
+            if not job.group:
                 self._compare_loop(job, values[at])
 
     def _planned(self, planner: Planner, job: Job) -> Planned | None:

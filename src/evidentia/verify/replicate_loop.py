@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from evidentia.verify.calibration import debiased
 from evidentia.verify.draws import Draws
 from evidentia.verify.evidence import Query
 from evidentia.verify.interval_names import Defined
@@ -43,6 +44,8 @@ def value(what: Defined, posts: Sequence[Post]) -> float:
         return _over_criteria(what, posts)
     if what.get("unit") == "post" or what.get("avg").startswith("post") or what.base in WHOLE_POSTS:
         return _of_posts(what, posts)
+    if what.debiased:
+        return debiased([[row.query for row in post] for post in posts], int(what.get("bins", "10")))
     rows = [row for post in posts for row in post]
     if what.base in {"AUROC", "AUPRC"} or (what.base == "TPR" and not what.tuned):
         return swept(what, scored(what, rows))

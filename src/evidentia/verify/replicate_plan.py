@@ -10,6 +10,7 @@ import numpy as np
 from evidentia.verify import replicate_fits as fits
 from evidentia.verify import replicate_posts as posts
 from evidentia.verify.draws import Bools
+from evidentia.verify.gaps import debiased_sums
 from evidentia.verify.interval_arrays import Arrays
 from evidentia.verify.interval_names import Defined, Group
 from evidentia.verify.limits import effective_posts
@@ -53,9 +54,7 @@ class Planner:
         clusters = self.run.clusters(rows & population)
         positives = int(np.count_nonzero(rows & self.run.label))
         effective = float(clusters) if posts.by_post(what) else self._effective(what, rows & population)
-        # without its bias an error of one post is only a convention; else it has the interval of the plain one
-        alone = what.debiased and clusters < 2
-        recipe = Nothing() if alone else self._recipe(what, rows)
+        recipe = self._recipe(what, rows)
         return Planned(recipe, clusters, positives, proportion, effective, self._gaps(what, rows))
 
     def _effective(self, what: Defined, rows: Bools) -> float:
@@ -88,6 +87,10 @@ class Planner:
             return Summed(self.table.add([top, bottom]), first_over_second)
         if what.base in FITS:
             return self._fit(what, rows)
+        if what.debiased:
+            gaps = [self.run.per_post(column, rows) for column in bin_gaps(self.run, what)]
+            sums, finish = debiased_sums(gaps, self.run.per_post(everyone(self.run), rows))
+            return Summed(self.table.add(sums), finish)
         if _is_sweep(what):
             return reading(self._sweep(what.get("level", "query"), rows), what)
         additive = self._additive(what)

@@ -5,39 +5,50 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from evidentia.errors import EvidentiaError, InputError, OutputError
 from evidentia.results.folder import replace_file
 from evidentia.results.strict_json import dumps_by_line
+from evidentia.verify.ablation import ABLATION, check_ablation, open_ablation
 from evidentia.verify.agreement import check_dataset, check_gaps, check_settings, check_thresholds
 from evidentia.verify.attribution import attribution_sheets
 from evidentia.verify.bands import check_bands
+from evidentia.verify.comparison import COMPARISON, check_comparison
 from evidentia.verify.evidence import read_queries, read_tune
 from evidentia.verify.expected import expected
 from evidentia.verify.figures import BANDS, all_figures
-from evidentia.verify.files import check_hashes, check_inputs, check_listing
+from evidentia.verify.files import check_hashes, check_inputs, check_listing, is_plain
 from evidentia.verify.findings import check_findings
-from evidentia.verify.folder import ResultFolder
+from evidentia.verify.folder import ResultFolder, read_json
 from evidentia.verify.given import check_given
 from evidentia.verify.intervals import check_intervals
 from evidentia.verify.others import check_others
 from evidentia.verify.points import Points, check_measures
+from evidentia.verify.points import compare as compare_nested
 from evidentia.verify.profiles import PROFILES
 from evidentia.verify.record import check_record
 from evidentia.verify.rows import check_own_values, check_rows
 from evidentia.verify.selective import check_selective
 from evidentia.verify.sheet import check_csv, check_latex
+from evidentia.verify.stamp import check_stamp
 from evidentia.verify.study import Study
 from evidentia.verify.tables import all_tables
 from evidentia.verify.tally import Mismatch, Tally
 
-SCHEMA = "evidentia.verification/1"
+SCHEMA = "evidentia.verification/2"
 EVALUATION = "evidentia.manifest/1"
 SELECTIVE = "evidentia.selective-manifest/1"
+EARLIER = {  # they kept too little
+    "evidentia.comparison-manifest/1": "nothing of its systems to recompute it from. Compare them again.",
+    "evidentia.ablation-manifest/1": "too little of its steps to recompute it from. Run it again.",
+}
 Progress = Callable[[int, int], None]
-BROKEN = (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError, EvidentiaError)
+BROKEN = (
+    *(ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError, EvidentiaError),
+)
 
 
 @dataclass(frozen=True)
@@ -71,6 +82,7 @@ class Verification:
         """The content of ``verification.json``."""
         return {
             "schema": SCHEMA,
+            "evidentia": version("evidentia"),
             "manifest_sha256": self.manifest_sha256,
             "comparisons": self.comparisons,
             "mismatches": [asdict(mismatch) for mismatch in self.mismatches],
@@ -108,35 +120,99 @@ class _Course:
         self.mismatches += tally.mismatches
 
 
-def verify_result(path: str | Path, *, inputs: str | Path | None = None) -> Verification:
-    """Recompute everything that a result folder reports, and write what was found into it as ``verification.json``."""
-    found = verify_folder(Path(path), inputs=None if inputs is None else Path(inputs))
-    found.save(Path(path))
-    return found
-
-
 def verify_folder(path: Path, progress: Progress | None = None, *, inputs: Path | None = None) -> Verification:
     """Recompute everything that a result folder reports, from its own files; nothing is written."""
     folder = ResultFolder(path)
-    schema = folder.manifest.get("schema") if folder.has("manifest.json") else None
-    if schema not in {EVALUATION, SELECTIVE}:
+    schema = str(folder.manifest.get("schema")) if folder.has("manifest.json") else None
+    if str(schema) in EARLIER:
+        raise InputError(f"{path.resolve().name} is of an earlier version and keeps {EARLIER[str(schema)]}")
+    if schema == ABLATION:
+        return _verify_ablation(folder)
+    if schema not in {EVALUATION, SELECTIVE, COMPARISON}:
         raise InputError(
-            f"{path.resolve().name} is not a result folder of `evidentia evaluate`, `run` or `selective`. "
-            "A comparison or an ablation is verified by verifying the results that it was made of."
+            f"{path.resolve().name} is not a result folder of `evidentia evaluate`, `run`, `selective`, `compare` or `ablate`."
         )
-    _ = folder.summary  # refused here, once and in words, where it cannot be read: nothing could be compared with it
+    if schema == COMPARISON and inputs is not None:
+        raise InputError("The inputs of a comparison are results: verify each of them with its own --inputs.")
+    # refused here, once and in words, where it cannot be read: nothing could be compared with it
+    _ = folder.comparison if schema == COMPARISON else folder.summary
     course = _Course()
     with course.check("files") as tally:
         check_hashes(folder, tally)
+    with course.check("manifest") as tally:
+        check_stamp(folder.manifest, tally)
+    if not is_plain(path):
+        return _finished(folder, course)  # nothing is read through a link or from a device
     if inputs is not None:
         with course.check("inputs") as tally:
             check_inputs(folder, inputs, tally)
     if schema == EVALUATION:
         _verify_evidence(folder, course, progress)
         return _finished(folder, course)
+    if schema == COMPARISON:
+        with course.check("comparison") as tally:
+            check_comparison(folder, tally, progress)
+        return _finished(folder, course)
     with course.check("selective") as tally:
         check_selective(folder, tally, progress)
     return _finished(folder, course)
+
+
+def _verify_ablation(folder: ResultFolder) -> Verification:
+    """The tables of an ablation; whoever calls verifies the results and comparisons in it."""
+    ablation, course = open_ablation(folder.path), _Course()
+    with course.check("files") as tally:
+        check_hashes(folder, tally, nested=ablation.nested)
+    if is_plain(folder.path):
+        with course.check("ablation") as tally:
+            check_ablation(ablation, tally)
+    return _finished(folder, course)
+
+
+def check_earlier(
+    folder: Path, found: Verification, *, replaceable: bool, redraw: bool = False
+) -> tuple[Mismatch, ...]:
+    """What the ``verification.json`` of a folder says otherwise than it should, where the folder passes now.
+
+    One that is ``replaceable`` may tell of an earlier failure; with ``redraw`` it may be of another version.
+    """
+    path = folder / "verification.json"
+    if not path.exists() or not found.passed:
+        return ()
+    try:
+        return _earlier(read_json(path), found, ResultFolder(folder), replaceable=replaceable, redraw=redraw)
+    except BROKEN as error:
+        return (Mismatch("verification.json", f"cannot be read: {type(error).__name__}", None),)
+
+
+def _earlier(
+    earlier: dict[str, Any], found: Verification, folder: ResultFolder, *, replaceable: bool, redraw: bool
+) -> tuple[Mismatch, ...]:
+    now = found.to_dict()
+    if earlier.get("evidentia") != now["evidentia"]:
+        words = f"written by Evidentia {str(earlier.get('evidentia', 'of an earlier layout'))[:40]}"
+        return () if redraw else (Mismatch("verification.json", words, "not compared"),)
+    if replaceable and earlier["mismatches"]:
+        return ()
+    checks = {
+        name: {check["name"]: check for check in one["checks"]} for name, one in (("then", earlier), ("now", now))
+    }
+    counts = {"inputs": len(folder.manifest.get("inputs", ())), "report": 1}  # not made every time
+    for name, count in counts.items():
+        if (name in checks["then"]) != (name in checks["now"]):
+            other = asdict(Check(name, count, 0))
+            checks["now"] = {key: one for key, one in checks["now"].items() if key != name}
+            checks["now"] |= {name: other} if name in checks["then"] else {}
+    now["checks"] = [checks["now"][key] for key in sorted(checks["now"])]
+    now["comparisons"] = sum(check["comparisons"] for check in now["checks"])
+    tally = Tally()
+    compare_nested(
+        "verification.json",
+        {**earlier, "checks": sorted(earlier["checks"], key=lambda one: str(one["name"]))},
+        now,
+        tally,
+    )
+    return tuple(tally.mismatches)
 
 
 def verify_carried(path: Path, progress: Progress | None = None, *, whole: bool) -> Verification:

@@ -60,7 +60,7 @@ def selective_sheets(summary: Mapping[str, Any]) -> list[Sheet]:
     comparison = summary.get("comparison")
     if comparison is not None:
         for family in ("measures", "coverage", "truncated"):
-            rows = [_delta_row(delta) for delta in comparison["deltas"] if delta["family"] == family]
+            rows = [delta_row(delta) for delta in comparison["deltas"] if delta["family"] == family]
             made.append(_sheet(f"deltas_{family}", DELTAS, rows))
         valid = [[row["coverage"], "yes" if row["valid"] else "no", row["reason"]] for row in comparison["coverages"]]
         made.append(_sheet("coverages", ("coverage", "valid", "reason"), valid))
@@ -115,7 +115,8 @@ def _signal_rows(entries: Sequence[tuple[str, Mapping[str, Any]]]) -> list[list[
     return rows
 
 
-def _delta_row(delta: Mapping[str, Any]) -> list[Any]:
+def delta_row(delta: Mapping[str, Any]) -> list[Any]:
+    """A difference as a row of its table."""
     low, high = delta["ci"] or (None, None)
     return [
         *(delta["name"], delta["baseline"], delta["system"], delta["baseline_value"], delta["system_value"]),

@@ -26,19 +26,21 @@ def about_intervals(warning: str) -> bool:
 def point_warnings(study: Study, entry: Entry, found: Found, folds: Folds | None, resamples: int) -> list[str]:
     """The warnings of an entry, but for those about its interval, in their order."""
     return [
-        *_undefined_criteria(found),
-        *_untuned_folds(study, entry),
+        *undefined_criteria(found),
+        *untuned_folds(study, entry),
         *(_small(study, entry, found) if resamples else ()),
         *_undefined_folds(folds),
     ]
 
 
-def _undefined_criteria(found: Found) -> list[str]:
+def undefined_criteria(found: Found) -> list[str]:
+    """Criteria that a mean over them leaves out."""
     left, of = found.undefined
     return [f"{left} of {of} criteria are undefined and left out of the mean"] if left else []
 
 
-def _untuned_folds(study: Study, entry: Entry) -> list[str]:
+def untuned_folds(study: Study, entry: Entry) -> list[str]:
+    """Folds that have no threshold of their own."""
     if entry.definition.get("threshold") != "tuned":
         return []
     own = dict(entry.group).get("fold")

@@ -10,6 +10,7 @@ from typing import Any
 from evidentia.report.page.comparison_figures import comparison_figures
 from evidentia.report.page.comparison_words import VERDICTS, Sentence, sentences, with_short_names
 from evidentia.report.page.content import Content
+from evidentia.report.page.evaluation_page import verification_state
 from evidentia.report.page.figure import Figure
 from evidentia.results import pairs
 
@@ -53,6 +54,7 @@ def comparison_page(content: Content) -> dict[str, Any]:
     return {
         "title": f"Evidentia: {_title(compared, numbers)}",
         "numbers": numbers,
+        "state": verification_state(content),
         "successive": numbers.get("design") == "successive",
         "compared": compared,
         "verdicts": {v: words for v, words in VERDICTS.items() if any(d["verdict"] == v for d in numbers["deltas"])},

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from evidentia.report.page.figure import Figure
@@ -18,18 +20,31 @@ def images(figures: Iterable[Figure], formats: Collection[str]) -> dict[str, byt
     """Every figure as a file, by its name; light colours, on white."""
     if not {"svg", "png"} & set(formats):
         return {}
-    import vl_convert
-
     made: dict[str, bytes] = {}
     for figure in figures:
         drawing = _sized(figure.drawn(config(font=FILE_FONT) | {"background": "white"})) | {"padding": 12}
-        svg = renumbered(vl_convert.vegalite_to_svg(drawing))
-        assert "<text" in svg, f"{figure.name} was not drawn: Vega failed, and its picture is empty"
+        svg = _svg(json.dumps(drawing))
         if "svg" in formats:
             made[f"{figure.name}.svg"] = svg.encode()
         if "png" in formats:
-            made[f"{figure.name}.png"] = vl_convert.svg_to_png(svg, scale=2)
+            made[f"{figure.name}.png"] = _png(svg)
     return made
+
+
+@lru_cache(maxsize=64)  # a result that is evaluated and then verified draws its figures once
+def _svg(drawing: str) -> str:
+    import vl_convert
+
+    svg = renumbered(vl_convert.vegalite_to_svg(json.loads(drawing)))  # given as text, it would round numbers
+    assert "<text" in svg, "a figure was not drawn: Vega failed, and its picture is empty"
+    return svg
+
+
+@lru_cache(maxsize=64)
+def _png(svg: str) -> bytes:
+    import vl_convert
+
+    return bytes(vl_convert.svg_to_png(svg, scale=2))
 
 
 def renumbered(svg: str) -> str:

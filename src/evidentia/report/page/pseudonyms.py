@@ -27,7 +27,7 @@ def key_of(folder: Path, data: str = "per_query.csv") -> bytes:
     """The key beside a result, else one that is derived from its data file."""
     path = folder / KEY_FILE
     if not _has_content(path):  # an empty one was left on a full disk
-        return hmac.digest(b"evidentia report key", (folder / data).read_bytes(), "sha256")
+        return derived_key(folder, data)
     try:
         key = bytes.fromhex(path.read_text(encoding="ascii"))
     except (OSError, ValueError):
@@ -41,6 +41,11 @@ def key_of(folder: Path, data: str = "per_query.csv") -> bytes:
 
 def _has_content(path: Path) -> bool:
     return path.is_file() and path.stat().st_size > 0
+
+
+def derived_key(folder: Path, data: str = "per_query.csv") -> bytes:
+    """The key that a data file makes."""
+    return hmac.digest(b"evidentia report key", (folder / data).read_bytes(), "sha256")
 
 
 def write_key(folder: Path, data: str = "per_query.csv") -> Path:

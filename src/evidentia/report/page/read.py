@@ -17,6 +17,7 @@ from evidentia.errors import InputError
 from evidentia.evaluation.files import (
     COMPARISON_MANIFEST_SCHEMA,
     CONTRACT_COLUMNS,
+    EARLIER_COMPARISON_SCHEMA,
     MANIFEST_SCHEMA,
     SELECTIVE_MANIFEST_SCHEMA,
     manifest_of,
@@ -37,6 +38,7 @@ KINDS: dict[str, Kind] = {
     MANIFEST_SCHEMA: "evaluation",
     SELECTIVE_MANIFEST_SCHEMA: "selective",
     COMPARISON_MANIFEST_SCHEMA: "comparison",
+    EARLIER_COMPARISON_SCHEMA: "comparison",
 }
 BY_LINE = ("measures", "not_computed", "other_definitions", "checks")  # as summary.json is written
 UIDS = ("gold_sent_uids", "ranked_sent_uids", "selected_sent_uids")
@@ -216,14 +218,21 @@ def _told(manifest: Mapping[str, Any], run: _Run) -> dict[str, Any]:
 
 
 def verification_of(folder: Path) -> dict[str, Any] | None:
-    """What was verified, if it was of these files: counts only, for mismatches may name ids."""
+    """What was verified, if it was of these files: counts only, for mismatches may name ids.
+
+    A verification that passed says nothing any more where a file was changed since.
+    """
     try:
-        said = loads((folder / "verification.json").read_text(encoding="utf-8"))
+        report = loads((folder / "verification.json").read_text(encoding="utf-8"))
         from evidentia.checks.folder import sha256
 
-        current = said["manifest_sha256"] == sha256(folder / "manifest.json")
-        return {"comparisons": int(said["comparisons"]), "mismatches": len(said["mismatches"]), "current": current}
-    except (OSError, ValueError, KeyError, TypeError):
+        wrong = len(report["mismatches"])
+        current = report["manifest_sha256"] == sha256(folder / "manifest.json")
+        if current and not wrong:
+            files = loads((folder / "manifest.json").read_text(encoding="utf-8"))["files"]
+            current = all(sha256(folder / name) == hashed for name, hashed in files.items())
+        return {"comparisons": int(report["comparisons"]), "mismatches": wrong, "current": current}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 

@@ -11,7 +11,7 @@ from evidentia.report.show import shown
 from evidentia.report.tables import ABOUT, Table
 from evidentia.report.write import latex, latex_text, shared_words
 
-PREAMBLE = r"""% Compile with pdflatex in the folder of the result.
+PREAMBLE = r"""% Compile in the folder of the result: pdflatex -output-directory ELSEWHERE report.tex
 \documentclass[a4paper,10pt]{article}
 \usepackage[utf8]{inputenc}
 \usepackage[T1]{fontenc}

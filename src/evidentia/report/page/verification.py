@@ -14,6 +14,7 @@ import polars as pl
 
 from evidentia.errors import InputError
 from evidentia.report.page.content import Content
+from evidentia.report.page.differences import page_differences
 from evidentia.report.page.pack import unpack
 from evidentia.report.page.read import UIDS
 from evidentia.report.page.render import render
@@ -43,7 +44,9 @@ def verify_page(path: Path, progress: Progress | None = None) -> PageVerificatio
         raise InputError(f"{path.name} cannot be read ({type(error).__name__}).") from None
     content = unpack(text)
     if content.kind == "comparison":
-        raise InputError("A comparison is verified by making it again from its results; its page carries none of them.")
+        raise InputError(
+            "A page of a comparison carries no queries. Verify the folder of the comparison, which keeps them."
+        )
     with tempfile.TemporaryDirectory() as made:
         left_out = rebuild(content, Path(made))
         found = verify_carried(Path(made), progress, whole=not left_out)
@@ -59,9 +62,9 @@ def _drawn_again(content: Content, text: str) -> tuple[tuple[Check, tuple[Mismat
     ours = version("evidentia")
     if f'content="Evidentia {ours}"' not in text:
         return (Check("page", 0, 0), ()), (f"what is visible: the page was drawn by another version than {ours}",)
-    same = render(content) == text
-    wrong = () if same else (Mismatch("the page as it is drawn from what it carries", "other bytes", "these bytes"),)
-    return (Check("page", 1, len(wrong)), wrong), ()
+    redrawn = render(content)
+    wrong = () if redrawn == text else tuple(page_differences("the page", text, redrawn))
+    return (Check("page", max(1, len(wrong)), len(wrong)), wrong), ()
 
 
 def rebuild(content: Content, folder: Path) -> tuple[str, ...]:

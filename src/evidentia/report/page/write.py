@@ -12,9 +12,9 @@ from evidentia.errors import EvidentiaError, InputError, OutputError, typed
 from evidentia.report.page.content import Content, Kind
 from evidentia.report.page.figure import Figure
 from evidentia.report.page.images import images
-from evidentia.report.page.pack import unpack
 from evidentia.report.page.pseudonyms import write_key
-from evidentia.report.page.read import read_content, verification_of
+from evidentia.report.page.read import read_content
+from evidentia.report.page.record import RECORD, Drawing, drawing, read_record, record_text
 from evidentia.report.page.render import figures_of, render
 from evidentia.report.page.text import latex_document, markdown
 from evidentia.report.write import csv_text
@@ -26,11 +26,6 @@ DATA: dict[Kind, str] = {
     "selective": "items.csv",
 }  # what the key of pseudonyms is made of
 BROKEN = (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError, EvidentiaError, PolarsError)
-UNREADABLE = (
-    '<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>Evidentia</title>\n'
-    "<h1>This result does not verify</h1>\n<p>Files of it are damaged, so that no report can be drawn from them. "
-    "<code>verification.json</code> beside this page says what does not match. Evaluate the run again.</p></html>\n"
-)
 FILES = {"html": PAGE, "svg": "figures", "png": "figures", "csv": "figures", "latex": "report.tex", "md": "report.md"}
 FORMATS = tuple(FILES)
 USUAL = ("html", "svg", "png", "csv")
@@ -43,41 +38,30 @@ def write_report(
     formats: Collection[str] = USUAL,
     show_ids: bool = False,
     texts: Mapping[str, str] | None = None,
+    carried_texts: Mapping[str, Mapping[str, str]] | None = None,
 ) -> list[str]:
-    """Draw the report of a result folder and write it there; returns the files that are new or other than before."""
+    """Draw the report of a result folder, and record how; returns the files that are new or other than before.
+
+    ``texts`` are sentences by uid; ``carried_texts`` are those that an earlier page carried, as it names them.
+    """
     unknown = [name for name in formats if name not in FORMATS]
     if unknown:
         raise InputError(f"{typed(unknown[0])} is not a format of a report. There are {', '.join(FORMATS)}.")
     content = read_content(folder, show_ids=show_ids, texts=texts)
+    if carried_texts is not None:
+        content = replace(content, texts=carried_texts)
     if content.ids == "hashed" and content.kind in DATA:
         write_key(folder, DATA[content.kind])
-    return _written(folder, files_of(content, formats))
+    record = _recorded(folder) | {name: drawing(name, content) for name in formats}
+    return _written(folder, files_of(content, formats) | {RECORD: record_text(record).encode()})
 
 
-def refresh_report(folder: Path) -> list[str]:
-    """Draw what is there again, after a verification: ids and texts as the page has them; returns what changed."""
-    page = folder / PAGE
-    if not page.is_file():
-        return []
+def _recorded(folder: Path) -> dict[str, Drawing]:
+    """How other formats were drawn before; what is not recorded as it should be is recorded anew."""
     try:
-        before = unpack(page.read_text(encoding="utf-8"))
-    except (InputError, OSError, UnicodeDecodeError):
-        before = None
-    try:
-        content = read_content(folder, show_ids=before is not None and before.ids == "shown")
-        files = files_of(content if before is None else replace(content, texts=before.texts), _as_before(folder))
-    except BROKEN:
-        said = verification_of(folder)
-        if said is not None and not said["mismatches"]:
-            raise  # the files are sound, so the fault is ours and nothing to say of the result
-        files = {PAGE: UNREADABLE.encode()}  # the old page may say that it was verified
-    return _written(folder, files)
-
-
-def _as_before(folder: Path) -> tuple[str, ...]:
-    if not any(folder.glob("figures/*.svg")):
-        return ("html",)
-    return USUAL if any(folder.glob("figures/*.png")) else AT_ONCE
+        return read_record(folder)
+    except InputError:
+        return {}
 
 
 def files_of(content: Content, formats: Collection[str]) -> dict[str, bytes]:

@@ -1,0 +1,244 @@
+"""Verify the tables of an ablation: every figure from its step, every gain from its comparison, the spread from the other seeds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from statistics import stdev
+from typing import Any
+
+from evidentia.errors import InputError
+from evidentia.verify.catalogue import define
+from evidentia.verify.evidence import read_plain_queries
+from evidentia.verify.folder import ResultFolder
+from evidentia.verify.order import as_numbers, naturally
+from evidentia.verify.points import compare
+from evidentia.verify.profiles import PROFILES
+from evidentia.verify.recompute import recompute
+from evidentia.verify.sheet import Cell, Sheet, check_csv
+from evidentia.verify.stamp import LIBRARIES, SHA256, TIME, check_versions, matches
+from evidentia.verify.study import Study
+from evidentia.verify.tally import Tally
+
+ABLATION = "evidentia.ablation-manifest/2"
+SCHEMA = "evidentia.ablation/1"
+SHARED = ("nDCG@10", "AUROC", "AUPRC", "Recall@10", "MRR", "Brier")
+SELECTION = ("EvidenceRecall", "EvidencePrecision", "SelectedK(given=gate)")
+STATES = ("ScreeningSensitivity", "AlertPrecision", "AlertsPer1000")
+FIGURES = {
+    "baseline: words of a sentence": SHARED,
+    **dict.fromkeys(("retriever", "+ reranker", "+ graph reranker"), SHARED),
+    **dict.fromkeys(("+ dynamic K", "+ no-evidence gate"), (*SHARED, *SELECTION)),
+    "+ three-state gate": (*SHARED, *SELECTION, *STATES),
+}
+BASELINE = next(iter(FIGURES))
+TABLES = ("per_query.parquet", "candidates.parquet", "tune.parquet", "thresholds.json", "tuned.json")
+OWN = ("ablation.json", "ablation.csv", "ablation.md", "gamma_sweep.csv", "threshold_grid.csv")
+LONG = (
+    *("configuration", "measure", "value", "ci_low", "ci_high", "fold_mean", "fold_std", "seed_std"),
+    *("delta", "delta_low", "delta_high", "n"),
+)
+MANIFEST = {
+    *("schema", "seeds", "files", "config", "config_sha256", "identity", "inputs", "posts", "sentences", "criteria"),
+    *("folds", "versions", "seconds", "finished"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class AblationFolder:
+    """An ablation as its folder holds it."""
+
+    path: Path
+
+    @cached_property
+    def content(self) -> dict[str, Any]:
+        """The content of ``ablation.json``."""
+        return ResultFolder(self.path).ablation
+
+    @cached_property
+    def steps(self) -> dict[str, str]:
+        """The configurations that the folder holds, with their places, by their own numbers and words."""
+        titles = {_short(name): name for name in FIGURES}
+        places = sorted(path.name for path in self.path.glob("steps/*-*"))
+        numbered = [re.fullmatch(r"([0-9])-(.+)", place) for place in places]
+        return {titles[one[2]]: f"steps/{one[0]}" for one in numbered if one is not None and one[2] in titles}
+
+    @cached_property
+    def results(self) -> dict[str, ResultFolder]:
+        """The result of every configuration."""
+        return {name: ResultFolder(self.path / place / "result") for name, place in self.steps.items()}
+
+    @property
+    def last(self) -> ResultFolder:
+        """The result of the whole pipeline."""
+        return list(self.results.values())[-1]
+
+    @property
+    def comparisons(self) -> dict[str, list[str]]:
+        """The comparisons that there must be, with the configurations that each compares."""
+        if not self.results or not self.last.summary["resamples"]:
+            return {}
+        later = [name for name in self.steps if name != BASELINE]
+        made = {
+            "comparison-ranking": later,
+            "comparison-selection": [n for n in later if len(FIGURES[n]) > len(SHARED)],
+        }
+        return made | ({"comparison-baseline": [BASELINE, later[-1]]} if BASELINE in self.steps else {})
+
+    @property
+    def nested(self) -> list[str]:
+        """The folders that are verified by themselves."""
+        return [*(f"{place}/result" for place in self.steps.values()), *self.comparisons]
+
+
+def check_ablation(ablation: AblationFolder, tally: Tally) -> None:
+    """Compare everything that an ablation says with its steps, its comparisons and its other seeds."""
+    folder = ResultFolder(ablation.path)
+    places = [f"steps/{number}-{_short(name)}" for number, name in enumerate(ablation.steps)]
+    tally.exact("steps: configurations", list(ablation.steps), [name for name in FIGURES if name in ablation.steps])
+    tally.exact("steps: the whole pipeline is the last", list(ablation.steps)[-1:], list(FIGURES)[-1:])
+    tally.exact("steps: folders", list(ablation.steps.values()), places)
+    _check_manifest(ablation, folder.manifest, tally)
+    expected = _expected(ablation, folder.manifest["seeds"])
+    compare("ablation.json", ablation.content, expected, tally)
+    for sheet in _sheets(expected):
+        check_csv(folder, sheet, tally)
+    for name, systems in ablation.comparisons.items():
+        _check_systems(ablation, name, systems, tally)
+
+
+def _short(name: str) -> str:
+    """The words of a configuration in the name of its folder."""
+    return name.removeprefix("+ ").partition(":")[0].replace(" ", "-")
+
+
+def _check_manifest(ablation: AblationFolder, manifest: Mapping[str, Any], tally: Tally) -> None:
+    """Counts of the corpus that the steps hold too, and the list of files."""
+    tally.exact("manifest.json: keys", sorted(manifest), sorted(MANIFEST))
+    check_versions(manifest["versions"], [*manifest["versions"].keys() - set(LIBRARIES), *LIBRARIES], tally)
+    tally.exact("manifest.json: finished is a time", matches(TIME, manifest["finished"]), True)
+    tally.exact("manifest.json: config_sha256 is a hash", matches(SHA256, manifest["config_sha256"]), True)
+    queries = read_plain_queries(ablation.last)
+    posts: dict[str, set[str]] = {}
+    for query in queries:
+        posts.setdefault(str(query.fold), set()).add(query.post)
+    folds = {fold: len(posts[fold]) for fold in as_numbers(posts)}
+    tally.exact("manifest.json: folds", {k: manifest["folds"][k] for k in as_numbers(manifest["folds"])}, folds)
+    tally.exact("manifest.json: posts", manifest["posts"], len({query.post for query in queries}))
+    criteria = list(naturally({query.criterion for query in queries}))
+    tally.exact("manifest.json: criteria", list(naturally(manifest["criteria"])), criteria)
+    protocol = manifest["config"]["protocol"]
+    seeds = [protocol["seed"] + at for at in range(len(manifest["seeds"]))]
+    tally.exact("manifest.json: seeds", manifest["seeds"], seeds)
+    tally.exact("manifest.json: config: protocol: folds", protocol["folds"], len(folds))
+    files = {*OWN, *(f"{place}/{name}" for place in ablation.steps.values() for name in TABLES)}
+    files |= {f"{name}/manifest.json" for name in ablation.nested}
+    files |= {f"spread/{seed}/{Path(place).name}.csv" for seed in seeds[1:] for place in ablation.steps.values()}
+    tally.exact("manifest.json: files", sorted(manifest["files"]), sorted(files))
+
+
+def _expected(ablation: AblationFolder, seeds: Sequence[int]) -> dict[str, Any]:
+    gains = _gains(ablation)
+    rows = []
+    for name, place in ablation.steps.items():
+        measures = ablation.results[name].summary["measures"]
+        figures = {figure: _figure(measures[figure]) for figure in FIGURES[name] if figure in measures}
+        others = [_study(ablation.path, f"spread/{seed}/{Path(place).name}.csv") for seed in seeds[1:]]
+        for figure, entry in figures.items():
+            values = [entry["value"], *(_value(study, figure) for study in others)]
+            entry["seed_std"] = stdev(values) if len(values) > 1 else None
+        rows.append({"configuration": name, "folder": place, "figures": figures, "deltas": gains.get(name, {})})
+    return {
+        **{"schema": SCHEMA, "seeds": list(seeds), "configurations": rows},
+        **{"gamma_sweep": _gamma(ablation.last), "threshold_grid": _grid(ablation)},
+    }
+
+
+def _figure(entry: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: entry[key] for key in ("value", "ci", "fold_mean", "fold_std", "n")}
+
+
+def _study(path: Path, name: str) -> Study:
+    return Study(read_plain_queries(ResultFolder(path), name=name))
+
+
+def _value(study: Study, figure: str) -> float:
+    return recompute(study, define(figure, PROFILES["contract"].defaults), study.whole).value
+
+
+def _gains(ablation: AblationFolder) -> dict[str, dict[str, Any]]:
+    """What each configuration gained over the one before it, as the comparisons say, which are verified by themselves."""
+    gains: dict[str, dict[str, Any]] = {}
+    for name in [name for name in ablation.comparisons if name != "comparison-baseline"]:
+        for delta in ResultFolder(ablation.path / name).comparison["deltas"]:
+            if delta["family"] == "measures" and delta["delta"] is not None:
+                gain = {"delta": delta["delta"], "ci": delta["ci"]}
+                gains.setdefault(delta["system"], {})[delta["name"]] = gain
+    return gains
+
+
+def _gamma(result: ResultFolder) -> list[dict[str, Any]]:
+    if not result.has("figures/gamma_sweep.csv"):
+        return []
+    return [{key: _number(cell) for key, cell in row.items()} for row in result.rows("figures/gamma_sweep.csv")]
+
+
+def _number(cell: str) -> int | float | None:
+    if cell == "":
+        return None
+    return int(cell) if re.fullmatch(r"-?[0-9]+", cell) else float(cell)
+
+
+def _grid(ablation: AblationFolder) -> list[dict[str, Any]]:
+    """What other pairs of thresholds reach on TUNE, fold by fold."""
+    points = []
+    for fold in ablation.last.thresholds["folds"]:
+        grid = (fold["three_state"] or {}).get("grid", {})
+        points += [
+            {"fold": fold["fold"], **dict(zip(grid, row, strict=True))} for row in zip(*grid.values(), strict=True)
+        ]
+    return points
+
+
+def _sheets(expected: Mapping[str, Any]) -> list[Sheet]:
+    lines: list[tuple[Cell, ...]] = []
+    for row in expected["configurations"]:
+        for name, one in row["figures"].items():
+            gain = row["deltas"].get(name, {"delta": None, "ci": None})
+            limits = (*(one["ci"] or (None, None)), one["fold_mean"], one["fold_std"], one["seed_std"])
+            gained = (gain["delta"], *(gain["ci"] or (None, None)))
+            lines.append((row["configuration"], name, one["value"], *limits, *gained, one["n"]))
+    made = [Sheet("ablation", LONG, tuple(lines))]
+    for name in ("gamma_sweep", "threshold_grid"):
+        points = expected[name]
+        made.append(Sheet(name, tuple(points[0]) if points else (), tuple(tuple(point.values()) for point in points)))
+    return made
+
+
+def _check_systems(ablation: AblationFolder, name: str, systems: Sequence[str], tally: Tally) -> None:
+    """A comparison is about the configurations that it names, and holds the queries of their results."""
+    manifest = ResultFolder(ablation.path / name).manifest
+    summary = ablation.last.summary
+    tally.exact(f"{name}: systems", [entry["name"] for entry in manifest["systems"]], list(systems))
+    tally.exact(f"{name}: resamples", manifest["resamples"], summary["resamples"])
+    design = "against first" if name == "comparison-baseline" else "successive"
+    tally.exact(f"{name}: design", manifest["options"]["design"], design)
+    measures = SELECTION if name == "comparison-selection" else SHARED
+    tally.exact(f"{name}: measures", manifest["options"]["measures"], list(measures))
+    for entry in manifest["systems"]:
+        kept = read_plain_queries(ResultFolder(ablation.path / name / "systems" / str(entry["folder"])))
+        own = read_plain_queries(ablation.results[entry["name"]])
+        same = [replace(one, candidates=None) for one in kept] == [replace(one, candidates=None) for one in own]
+        tally.exact(f"{name}: {entry['name']}: the queries of its step", same, True)
+
+
+def open_ablation(path: Path) -> AblationFolder:
+    """The ablation of a folder; refused where its first file cannot be read."""
+    ablation = AblationFolder(path)
+    _ = ablation.content
+    if not ablation.steps:
+        raise InputError(f"{path.resolve().name} has no steps, so there is nothing to verify.")
+    return ablation

@@ -1,0 +1,292 @@
+"""Verify a comparison: every difference from what the folder keeps of each system, every table, every word."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from evidentia.errors import InputError, counted
+from evidentia.verify.catalogue import Definition
+from evidentia.verify.contest import Contest, Side, Terms, Want
+from evidentia.verify.draws import Floats, Progress
+from evidentia.verify.evidence import Query, read_plain_queries, read_tune
+from evidentia.verify.expected import asked_for
+from evidentia.verify.folder import ResultFolder
+from evidentia.verify.points import compare
+from evidentia.verify.populations import needs, unmet
+from evidentia.verify.profiles import PROFILES, Profile
+from evidentia.verify.selective_files import DELTAS, delta_row
+from evidentia.verify.selective_words import bound_words
+from evidentia.verify.sheet import Sheet, check_csv, check_latex
+from evidentia.verify.stamp import SHA256, matches
+from evidentia.verify.study import Study
+from evidentia.verify.tally import Tally
+
+COMPARISON = "evidentia.comparison-manifest/2"
+SCHEMA = "evidentia.comparison/1"
+MANIFEST = {
+    *("schema", "evidentia", "versions", "command", "options", "time", "profile", "seed", "resamples"),
+    *("systems", "inputs", "files"),
+}
+OPTIONS = ["alpha", "ci", "design", "measures", "on_mismatch", "profile"]
+PER_CRITERION = (
+    *("AUROC", "AUPRC", "Sensitivity(t=gate)", "Precision(t=gate)", "Recall@10", "nDCG@10", "MRR", "MRR@10"),
+)
+KEPT = ("per_query.csv", "candidates.parquet", "tune.parquet")
+NAME = re.compile(r"[A-Za-z0-9._+() -]+")
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """A system as the folder keeps it."""
+
+    name: str
+    folder: str
+    study: Study
+    made_with: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The definitions to compare by the names that they were asked by, and what is to be said about the choice."""
+
+    profile: Profile
+    named: Mapping[str, Definition]
+    asked: bool
+    notes: tuple[str, ...] = ()
+
+
+def check_comparison(folder: ResultFolder, tally: Tally, progress: Progress | None = None) -> None:
+    """Recompute everything that a comparison folder says."""
+    manifest = folder.manifest
+    systems = [_system(folder.path, one) for one in manifest["systems"]]
+    _check_manifest(manifest, systems, tally)
+    made_with = [system.made_with for system in systems if system.made_with is not None]
+    choice = _choice(manifest["options"], made_with, PROFILES[_profile_name(manifest)])
+    notes, shared = _aligned(systems, manifest["options"]["on_mismatch"], tally)
+    definitions, missing = _comparable(choice, shared)
+    expected = _expected(manifest, shared, definitions, tally, progress)
+    expected["notes"] = [*notes, *choice.notes, *missing, *_bounds(expected, manifest)]
+    report = folder.comparison
+    compare("comparison.json", report, {key: expected[key] for key in report if key in expected}, tally)
+    tally.exact("comparison.json: keys", sorted(report), sorted(expected))
+    _check_files(folder, report, systems, definitions, tally)
+
+
+def _system(path: Path, entry: Mapping[str, Any]) -> System:
+    place = str(entry["folder"])
+    if NAME.fullmatch(place) is None or place.startswith("."):
+        raise InputError(f"a system lies in a folder of no plain name: {place[:40]!r}")
+    kept = ResultFolder(path / "systems" / place)
+    return System(str(entry["name"]), place, Study(read_plain_queries(kept), read_tune(kept)), entry["made_with"])
+
+
+def _check_manifest(manifest: Mapping[str, Any], systems: Sequence[System], tally: Tally) -> None:
+    """The manifest says nothing that nobody looks at, and its inputs are those of the systems, in their order."""
+    tally.exact("manifest.json: keys", sorted(manifest), sorted(MANIFEST))
+    tally.exact("manifest.json: profile", manifest["profile"], _profile_name(manifest))
+    tally.exact("manifest.json: options: keys", sorted(manifest["options"]), OPTIONS)
+    options = manifest["options"]
+    tally.exact("manifest.json: options: on_mismatch is known", options["on_mismatch"] in {"error", "intersect"}, True)
+    deciding = [] if options["profile"] is not None else ["profile"]
+    deciding += [] if options["measures"] is not None else ["dual", "k", "measures"]
+    for entry in manifest["systems"]:
+        tally.exact("manifest.json: systems: keys", sorted(entry), ["folder", "made_with", "name"])
+        made = entry["made_with"]
+        if made is not None:
+            tally.exact("manifest.json: systems: made_with: keys", sorted(made), sorted(deciding))
+            tally.exact("manifest.json: systems: made_with: dual is yes or no", type(made.get("dual", False)), bool)
+            profile = made.get("profile", manifest["profile"])
+            tally.exact("manifest.json: systems: made_with: profile", profile, manifest["profile"])
+    roles = list(dict.fromkeys(entry["role"] for entry in manifest["inputs"]))
+    tally.exact("manifest.json: inputs: roles", roles, [system.name for system in systems])
+    for system in systems:
+        _check_inputs(system, [entry for entry in manifest["inputs"] if entry["role"] == system.name], tally)
+
+
+def _check_inputs(system: System, inputs: Sequence[Mapping[str, Any]], tally: Tally) -> None:
+    """The files that a system was read from: those of a result, whose rows are here, or any."""
+    where = f"manifest.json: inputs: {system.name}"
+    for entry in inputs:
+        tally.exact(f"{where}: keys", sorted(entry), ["name", "role", "rows", "sha256"])
+        plain = matches(SHA256, entry["sha256"]) or (entry["sha256"] is None and system.made_with is None)
+        tally.exact(f"{where}: sha256 is a hash, or null for a table in memory", plain, True)
+        tally.exact(f"{where}: rows is a count", isinstance(entry["rows"], int) and entry["rows"] > 0, True)
+        name = entry["name"]
+        tally.exact(f"{where}: name without a path", isinstance(name, str) and name == name.rpartition("/")[2], True)
+    if system.made_with is None:
+        return
+    rows = {entry["name"]: entry["rows"] for entry in inputs}
+    tally.exact(f"{where}: names", list(rows), [name for name in KEPT if name in rows])
+    tally.exact(f"{where}: rows of per_query.csv", rows.get("per_query.csv"), len(system.study.queries))
+    if system.study.tune:
+        tally.exact(f"{where}: rows of tune.parquet", rows.get("tune.parquet"), len(system.study.tune))
+
+
+def _profile_name(manifest: Mapping[str, Any]) -> str:
+    """The profile that was named, else that of the results."""
+    made_with = [entry["made_with"] for entry in manifest["systems"] if entry["made_with"] is not None]
+    return str(
+        manifest["options"]["profile"] or next((made["profile"] for made in made_with if "profile" in made), "contract")
+    )
+
+
+def _choice(options: Mapping[str, Any], made_with: Sequence[Mapping[str, Any]], profile: Profile) -> Choice:
+    """The measures that were named, else those that the results were made with, where all of them have them."""
+    if options["measures"] is not None:
+        return Choice(profile, {name: asked_for(name, profile)[0] for name in options["measures"]}, asked=True)
+    if not made_with:
+        return Choice(profile, {one.expanded: one for one in profile.definitions(None, dual=False)}, asked=False)
+    asked = [_own(made, profile) for made in made_with]
+    of_groups = dict.fromkeys(name for names in asked for name, (_, group) in names.items() if group)
+    reported = [{d.expanded: (name, d) for name, (d, group) in names.items() if not group} for names in asked]
+    shared = dict(one for key, one in reported[0].items() if all(key in other for other in reported))
+    notes = [f"not compared, because they are of single groups: {', '.join(of_groups)}"] if of_groups else []
+    left_out = len(set().union(*reported)) - len(shared)
+    if left_out:
+        notes.insert(0, _difference(made_with, len(shared), left_out))
+    explicit = any(made["measures"] is not None for made in made_with)
+    return Choice(profile, shared, explicit, tuple(notes))
+
+
+def _own(made: Mapping[str, Any], profile: Profile) -> dict[str, tuple[Definition, Any]]:
+    """What a result was asked for, by name."""
+    if made["measures"] is not None:
+        return {name: asked_for(name, profile) for name in made["measures"]}
+    return {one.expanded: (one, ()) for one in profile.definitions(made["k"], dual=bool(made["dual"]))}
+
+
+def _difference(made_with: Sequence[Mapping[str, Any]], shared: int, left_out: int) -> str:
+    differing = [
+        f"--{option}"
+        for option in ("measures", "k", "dual")
+        if any(made[option] != made_with[0][option] for made in made_with)
+    ]
+    return (
+        f"the results were made with different {' and '.join(differing)}: {counted(shared, 'measure')} that all of them "
+        f"report are compared, {left_out:,} that only some report are left out"
+    )
+
+
+def _aligned(systems: Sequence[System], on_mismatch: str, tally: Tally) -> tuple[list[str], list[System]]:
+    """The systems over the queries that all have, in the order of the first; they agree about the truth."""
+    by_key = [{(q.post, q.criterion): q for q in system.study.queries} for system in systems]
+    order = [key for key in by_key[0] if all(key in other for other in by_key)]
+    notes = []
+    for system, mine in zip(systems, by_key, strict=True):
+        extra = len(mine) - len(order)
+        tally.exact(f"systems/{system.folder}/per_query.csv: different queries", len(system.study.queries), len(mine))
+        if extra:
+            words = counted(extra, "query", "queries")
+            notes.append(f"{system.name}: {words} that not all results have are left out")
+    tally.exact(
+        "manifest.json: options: on_mismatch allows for what is left out", bool(notes) and on_mismatch == "error", False
+    )
+    cut = [
+        replace(s, study=Study([mine[key] for key in order], s.study.tune))
+        for s, mine in zip(systems, by_key, strict=True)
+    ]
+    for other in cut[1:]:
+        pairs = zip(cut[0].study.queries, other.study.queries, strict=True)
+        wrong = sum(not _same_truth(one, two) for one, two in pairs)
+        tally.exact(f"systems/{other.folder}/per_query.csv: queries of another truth than the baseline's", wrong, 0)
+    return notes, cut
+
+
+def _same_truth(one: Query, other: Query) -> bool:
+    golds = [sorted(query.gold) for query in (one, other) if query.gold is not None]
+    return one.label == other.label and (len(golds) < 2 or golds[0] == golds[1])
+
+
+def _comparable(choice: Choice, systems: Sequence[System]) -> tuple[list[Definition], list[str]]:
+    """What can be compared, and where measures were asked for, a note about those that cannot."""
+    counts = [name for name, d in choice.named.items() if d.measure.family == "counts"]
+    lacking = [
+        name for name, d in choice.named.items() if any(unmet(system.study, d) is not None for system in systems)
+    ]
+    reasons = {"they count what all results share": counts, "not every result has what it needs": lacking}
+    notes = [f"not compared, because {reason}: {', '.join(names)}" for reason, names in reasons.items() if names]
+    compared = {d.expanded: d for name, d in choice.named.items() if name not in {*counts, *lacking}}
+    return list(compared.values()), notes if choice.asked else []
+
+
+def _expected(
+    manifest: Mapping[str, Any],
+    systems: Sequence[System],
+    definitions: Sequence[Definition],
+    tally: Tally,
+    progress: Progress | None,
+) -> dict[str, Any]:
+    options = manifest["options"]
+    terms = Terms(
+        PROFILES[_profile_name(manifest)], options["alpha"], options["ci"], manifest["resamples"], manifest["seed"]
+    )
+    queries = systems[0].study.queries
+    families = _families(definitions, terms.profile, list(dict.fromkeys(query.criterion for query in queries)))
+    wants = tuple(want for part in families.values() for want in part)
+    sides = [Side(system.name, system.study, wants, terms) for system in systems]
+    drawn = [side.replicates(progress) for side in sides]
+    for side, values in zip(sides, drawn, strict=True):
+        side.check_loop(values, tally)
+    at = range(1, len(sides))
+    pairs = [(i - 1 if options["design"] == "successive" else 0, i) for i in at]
+    deltas: list[dict[str, Any]] = []
+    for first, second in pairs:
+        differences: dict[Want, Floats] = {want: drawn[second][want] - drawn[first][want] for want in wants}
+        contest = Contest(sides[first], sides[second], terms)
+        for family, part in families.items():
+            deltas += contest.deltas(differences, family, part)
+    return {
+        "schema": SCHEMA,
+        **{"profile": _profile_name(manifest), "systems": [system.name for system in systems]},
+        **{"seed": terms.seed, "resamples": terms.resamples, "alpha": terms.alpha},
+        **{"queries": len(queries), "posts": len({query.post for query in queries}), "notes": []},
+        "interval": {"level": terms.level, "method": "percentile", "stratified_by_fold": False},
+        **{"design": options["design"], "deltas": deltas},
+    }
+
+
+def _families(definitions: Sequence[Definition], profile: Profile, criteria: Sequence[str]) -> dict[str, list[Want]]:
+    """What p values are corrected over: the measures over all queries, and those of single criteria."""
+    named = {asked_for(name, profile)[0].expanded for name in PER_CRITERION}
+    single = [d for d in definitions if d.expanded in named and not d.averaged]
+    return {
+        "measures": [(d, ()) for d in definitions],
+        "criteria": [(d, (("criterion", criterion),)) for d in single for criterion in criteria],
+    }
+
+
+def _bounds(expected: Mapping[str, Any], manifest: Mapping[str, Any]) -> list[str]:
+    """A word for each family that so few resamples cannot decide, by the first pair."""
+    deltas = expected["deltas"]
+    notes = []
+    for family in dict.fromkeys(delta["family"] for delta in deltas):
+        of_pair = [d for d in deltas if d["family"] == family and d["system"] == deltas[0]["system"]]
+        tests = sum(delta["p"] is not None for delta in of_pair)
+        notes += bound_words(manifest["resamples"], manifest["options"]["alpha"], family, tests)
+    return notes
+
+
+def _check_files(
+    folder: ResultFolder,
+    report: Mapping[str, Any],
+    systems: Sequence[System],
+    definitions: Sequence[Definition],
+    tally: Tally,
+) -> None:
+    """Every cell of every table, and that there are the files of such a comparison, and no others."""
+    files = {"comparison.json", *(f"systems/{system.folder}/per_query.csv" for system in systems)}
+    for family in ("measures", "criteria"):
+        rows = tuple(tuple(delta_row(delta)) for delta in report["deltas"] if delta["family"] == family)
+        if rows:
+            sheet = Sheet(f"tables/deltas_{family}", DELTAS, rows)
+            check_csv(folder, sheet, tally)
+            check_latex(folder, sheet, tally)
+            files |= {f"{sheet.path}.csv", f"{sheet.path}.tex"}
+    for name, need in (("tune.parquet", "tune"), ("candidates.parquet", "candidates")):
+        if any(need in needs(definition) for definition in definitions):
+            files |= {f"systems/{system.folder}/{name}" for system in systems}
+    tally.exact("manifest.json: files", sorted(folder.manifest["files"]), sorted(files))

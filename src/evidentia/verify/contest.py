@@ -1,0 +1,220 @@
+"""What two systems differ by, computed anew: values, draws, limits, p, Holm's correction, verdicts and reservations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from evidentia.verify.catalogue import Definition
+from evidentia.verify.draws import Draws, Floats, Progress, draws_of
+from evidentia.verify.expected import Entry
+from evidentia.verify.interval_arrays import arrays_of
+from evidentia.verify.interval_names import read_definition
+from evidentia.verify.interval_tuning import tuned_decisions
+from evidentia.verify.intervals import small_samples
+from evidentia.verify.limits import deviate, spread_of, spread_out
+from evidentia.verify.names import Pairs, suffix
+from evidentia.verify.profiles import Profile
+from evidentia.verify.recompute import Found, recompute
+from evidentia.verify.replicate_loop import Loop
+from evidentia.verify.replicate_plan import Planned, Planner
+from evidentia.verify.replicate_table import replicated
+from evidentia.verify.selective_words import left_out_words
+from evidentia.verify.study import Study
+from evidentia.verify.tally import Tally
+from evidentia.verify.warnings import undefined_criteria, untuned_folds
+
+NONE = 1e-12  # a difference that is no larger comes from rounding
+Want = tuple[Definition, Pairs]
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a comparison was asked for."""
+
+    profile: Profile
+    alpha: float
+    level: float
+    resamples: int
+    seed: int
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """A system: its queries, in the order that all systems share, and every number that is compared in every draw."""
+
+    name: str
+    study: Study
+    wants: tuple[Want, ...]
+    terms: Terms
+
+    @cached_property
+    def draws(self) -> Draws:
+        """The draws of posts, the same for every system."""
+        return draws_of(self.study.queries, self.terms.resamples, self.terms.seed, stratified=False)
+
+    @cached_property
+    def decisions(self) -> dict[str, list[int]]:
+        """The yes or no of every query at the thresholds that TUNE chose."""
+        defined = [read_definition(definition.expanded) for definition, _ in self.wants]
+        cuts = {str(one.cut): one.level for one in defined if one.tuned}
+        return {cut: tuned_decisions(self.study.tune, self.study.queries, level) for cut, level in cuts.items()}
+
+    @cached_property
+    def _planner(self) -> Planner:
+        return Planner(arrays_of(self.study.queries, self.decisions))
+
+    @cached_property
+    def planned(self) -> dict[Want, Planned]:
+        """How every number is replicated, and what it rests on."""
+        plan = self._planner.plan
+        return {(d, group): plan(read_definition(d.expanded), group) for d, group in self.wants}
+
+    def replicates(self, progress: Progress | None = None) -> dict[Want, Floats]:
+        """The value of every number in every draw."""
+        planner, recipes, done = self._planner, [planned.recipe for planned in self.planned.values()], 0
+
+        def report(count: int) -> None:
+            nonlocal done
+            done += count
+            if progress is not None:
+                progress(done, self.draws.resamples)
+
+        return dict(zip(self.wants, replicated(recipes, planner.table, self.draws, report), strict=True))
+
+    def check_loop(self, values: dict[Want, Floats], tally: Tally) -> None:
+        """A few draws again by a plain loop."""
+        loop = Loop(self.study.queries, self.draws, self.decisions)
+        for definition, group in self.wants:
+            if group:
+                continue
+            for at, plain in enumerate(loop.values(read_definition(definition.expanded))):
+                drawn = float(values[definition, group][at])
+                where = f"{self.name}: {definition.expanded}: replicate {at}, by a plain loop"
+                tally.number(where, None if np.isnan(drawn) else drawn, plain)
+
+    def found(self, want: Want) -> Found:
+        """The number on all queries."""
+        return recompute(self.study, want[0], self.study.scope(want[1]))
+
+    def reservations(self, want: Want, found: Found) -> list[str]:
+        """What the number does not cover."""
+        return [*undefined_criteria(found), *untuned_folds(self.study, Entry("", *want))]
+
+
+@dataclass(frozen=True, eq=False)
+class Contest:
+    """A system against its baseline."""
+
+    baseline: Side
+    system: Side
+    terms: Terms
+
+    def deltas(self, differences: dict[Want, Floats], family: str, wants: Sequence[Want]) -> list[dict[str, Any]]:
+        """The differences of one family, with corrected p values and verdicts."""
+        made = [self._delta(want, differences[want], family) for want in wants]
+        tests: dict[str, list[dict[str, Any]]] = {}
+        for delta in made:
+            if delta["p"] is not None:
+                tests.setdefault(_test(delta), []).append(delta)
+        highest = 0.0
+        for place, same in enumerate(sorted(tests.values(), key=lambda one: float(one[-1]["p"]))):
+            highest = max(highest, min(1.0, same[-1]["p"] * (len(tests) - place)))
+            for delta in same:
+                delta["p_holm"], delta["verdict"] = highest, _verdict(delta, highest, self.terms.alpha)
+        return made
+
+    def _delta(self, want: Want, differences: Floats, family: str) -> dict[str, Any]:
+        definition, group = want
+        first, second = self.baseline.found(want), self.system.found(want)
+        sound = first.flaw is None and second.flaw is None
+        delta = second.value - first.value if sound else None
+        posts = min(side.planned[want].effective for side in (self.baseline, self.system))
+        error = _error(differences, posts)
+        limits = (
+            None if error is None else _around(second.value - first.value, error * deviate(posts - 1, self.terms.level))
+        )
+        width = limits is not None and spread_out(*limits)
+        return {
+            "name": definition.short(self.terms.profile.defaults) + suffix(group),
+            "definition": definition.expanded,
+            **{"baseline": self.baseline.name, "system": self.system.name},
+            **{"baseline_value": first.value, "system_value": second.value, "delta": delta},
+            "direction": definition.measure.direction,
+            **{"n": first.n, "n_clusters": first.clusters},
+            **{"system_n": second.n, "system_n_clusters": second.clusters},
+            "ci": list(limits) if limits is not None and width and sound else None,
+            "replicates_left_out": int(np.count_nonzero(np.isnan(differences))),
+            "p": None if delta is None or error is None else _p(delta, error, posts, width),
+            **{"p_holm": None, "verdict": "undefined", "family": family},
+            "warnings": [
+                *self._words(want, (first, second), differences),
+                *_no_interval(sound, limits, width, differences),
+            ],
+        }
+
+    def _words(self, want: Want, found: tuple[Found, Found], differences: Floats) -> list[str]:
+        study = self.baseline.study
+        left_out = int(np.count_nonzero(np.isnan(differences)))
+        spoken = {
+            side.name: side.reservations(want, one)
+            for side, one in zip((self.baseline, self.system), found, strict=True)
+        }
+        words = dict.fromkeys(word for mine in spoken.values() for word in mine)
+        holders = {word: [name for name, mine in spoken.items() if word in mine] for word in words}
+        return [
+            *small_samples(min(one.clusters for one in found), study.positives(study.scope(want[1]))),
+            *left_out_words(left_out, self.terms.resamples),
+            *(word if len(names) == len(spoken) else f"{names[0]}: {word}" for word, names in holders.items()),
+        ]
+
+
+def _error(differences: Floats, posts: float) -> float | None:
+    """The standard error of a difference; None where draws or posts are too few to show it."""
+    held = differences[~np.isnan(differences)]
+    return spread_of(held, posts) if len(held) > 1 and posts > 1 else None
+
+
+def _around(middle: float, reach: float) -> tuple[float, float]:
+    return middle - reach, middle + reach
+
+
+def _test(delta: dict[str, Any]) -> str:
+    """The same for differences that are one test, as of a rate and its complement: the t statistic, up to its sign."""
+    if delta["ci"] is None or not delta["delta"]:
+        return str(delta["name"])
+    low, high = delta["ci"]
+    return f"{abs(delta['delta']) / (high - low):.9e} over {delta['n_clusters']}"
+
+
+def _no_interval(sound: bool, limits: tuple[float, float] | None, width: bool, differences: Floats) -> list[str]:
+    if not sound:
+        return ["undefined for at least one of the two"]
+    if width:
+        return []
+    if np.isnan(differences).all():
+        return ["no interval: undefined in every resample"]
+    why = "one post does not show chance" if limits is None else "every resample gives the same difference"
+    return [f"no interval: {why}"]
+
+
+def _p(delta: float, error: float, posts: float, width: bool) -> float | None:
+    """Two-sided, by Student's t."""
+    from scipy.special import betainc
+
+    if not width or error <= NONE:
+        return 1.0 if abs(delta) <= NONE else None
+    free = posts - 1
+    return float(betainc(free / 2, 0.5, free / (free + (delta / error) ** 2)))
+
+
+def _verdict(delta: dict[str, Any], p: float, alpha: float) -> str:
+    if p > alpha or not delta["delta"]:
+        return "tie"
+    if delta["direction"] == "neither":
+        return "differs"
+    return "win" if (delta["delta"] > 0) == (delta["direction"] == "higher") else "loss"

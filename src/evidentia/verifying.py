@@ -1,0 +1,126 @@
+"""Verify a folder as a closed world: every number made again, every drawing drawn again, every other file named."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+
+from evidentia.errors import InputError
+from evidentia.report.page.differences import text_differences
+from evidentia.report.page.redraw import ComparedReport, check_claim, compare_report, draw_again, restate
+from evidentia.report.page.texts import read_texts
+from evidentia.results import loads
+from evidentia.results.ablation import Ablation
+from evidentia.verify.ablation import open_ablation
+from evidentia.verify.files import contents, is_drawn, is_plain
+from evidentia.verify.run import Check, Progress, Verification, check_earlier, verify_folder
+from evidentia.verify.tally import Mismatch
+
+REPORT = "report"
+ABLATION, MARKDOWN = "ablation.json", "ablation.md"
+INSIDE_A_RUN = "result"
+
+
+def verify_result(
+    path: str | Path,
+    *,
+    inputs: str | Path | None = None,
+    texts: str | Path | None = None,
+    read_only: bool = False,
+    redraw: bool = False,
+    progress: Progress | None = None,
+) -> Verification:
+    """Recompute everything in a result folder, redraw its report and compare; then write ``verification.json``.
+
+    ``texts`` is the file of sentences that the page was given. With ``read_only`` nothing is written. ``redraw`` replaces
+    drawings that cannot be compared, because other versions drew them; what was compared and differs stays as it is.
+    """
+    if read_only and redraw:
+        raise InputError("Nothing can be redrawn read-only. Leave one of the two out.")
+    folder = result_of(Path(path))
+    sentences = None if texts is None else read_texts(Path(texts))
+    found = verify_folder(folder, progress, inputs=None if inputs is None else Path(inputs))
+    if not is_plain(folder):
+        report = ComparedReport()  # nothing is read through a link or from a device
+    elif (folder / ABLATION).is_file():
+        found, report = _with_parts(found, folder, progress), _ablation_report(folder)
+    else:
+        report = _report_of(folder, sentences, sound=found.passed)
+    if redraw and report.not_compared:
+        draw_again(folder, report)
+        report = _report_of(folder, sentences, sound=found.passed)
+    found = _with_report(found, report)
+    earlier = _check_earlier(folder, found, report, read_only=read_only, redraw=redraw) if found.passed else ()
+    if not read_only and not earlier:
+        found.save(folder)
+        restate(folder, report, passed=found.passed)
+    return _joined(found, Check("earlier verification", len(earlier), len(earlier)), earlier) if earlier else found
+
+
+def _check_earlier(
+    folder: Path, found: Verification, report: ComparedReport, *, read_only: bool, redraw: bool
+) -> tuple[Mismatch, ...]:
+    """What ``verification.json`` and the page tell of an earlier verification, of a folder that passes now."""
+    wrong = check_earlier(folder, found, replaceable=not read_only, redraw=redraw)
+    claim = check_claim(folder, report, found.comparisons, trusted=not wrong, replaceable=not read_only)
+    return (*wrong, *claim)
+
+
+def result_of(path: Path) -> Path:
+    """The result that a folder stands for: its own, or the one inside the folder of `evidentia run`; a link is none."""
+    inner = path / INSIDE_A_RUN
+    if (path / "summary.json").exists() or not (inner / "summary.json").is_file():
+        return path
+    if inner.is_symlink():
+        raise InputError(f"{path.resolve().name}/{INSIDE_A_RUN} is a link. Verify the folder that it leads to.")
+    return inner
+
+
+def _with_parts(found: Verification, folder: Path, progress: Progress | None) -> Verification:
+    """With the results and comparisons of an ablation, each verified by itself; nothing is written into them."""
+    for name in open_ablation(folder).nested:
+        part = folder / name
+        try:
+            made = verify_result(
+                part, inputs=part.parent if part.name == INSIDE_A_RUN else None, read_only=True, progress=progress
+            )
+            wrong = tuple(replace(one, where=f"{name}: {one.where}") for one in made.mismatches)
+            found = _joined(found, Check(name, made.comparisons, len(wrong)), wrong)
+        except InputError as error:
+            found = _joined(found, Check(name, 1, 1), (Mismatch(name, str(error), None),))
+    return found
+
+
+def _ablation_report(folder: Path) -> ComparedReport:
+    """The Markdown of an ablation against what is drawn from its numbers now."""
+    from evidentia.report.ablation import ablation_markdown
+
+    try:
+        versions = loads((folder / "manifest.json").read_bytes())["versions"]["evidentia"]
+        drawn = ablation_markdown(Ablation.from_dict(loads((folder / ABLATION).read_bytes())))
+        written = (folder / MARKDOWN).read_text(encoding="utf-8")
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        words = f"cannot be drawn from these files: {type(error).__name__}"
+        return ComparedReport(frozenset({MARKDOWN}), (Mismatch(MARKDOWN, "a file", words),))
+    wrong = [] if written == drawn else text_differences(MARKDOWN, written, drawn)
+    if versions != version("evidentia"):
+        wrong = [Mismatch(MARKDOWN, f"drawn by Evidentia {versions}", "not compared")]
+    return ComparedReport(frozenset({MARKDOWN}), tuple(wrong))
+
+
+def _report_of(folder: Path, texts: Mapping[str, str] | None, *, sound: bool) -> ComparedReport:
+    return compare_report(folder, [name for name in contents(folder)[0] if is_drawn(name)], sound=sound, texts=texts)
+
+
+def _with_report(found: Verification, report: ComparedReport) -> Verification:
+    """One comparison for a report that is as it is drawn, whatever its formats; every difference counts."""
+    if not report.files and not report.mismatches:
+        return found
+    wrong = report.mismatches
+    return _joined(found, Check(REPORT, max(1, len(wrong)), len(wrong)), wrong)
+
+
+def _joined(found: Verification, check: Check, mismatches: tuple[Mismatch, ...]) -> Verification:
+    return replace(found, checks=(*found.checks, check), mismatches=(*found.mismatches, *mismatches))
