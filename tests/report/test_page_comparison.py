@@ -148,9 +148,7 @@ def test_headlines_say_who_is_better_or_worse(home: Path) -> None:
 def test_a_small_p_that_correction_takes_away_is_told(home: Path) -> None:
     sentences = comparison_page(read_content(home / "two"))["compared"][0].sentences
     told = {s.delta["name"]: s for s in sentences}["nDCG@10"]
-    assert (told.delta["verdict"], told.delta["p"] <= 0.05) == ("cannot tell", True)
-    assert told.does == "Too few resamples to tell a difference in ranking"
-    (more,) = said_of([{**told.delta, "verdict": "tie"}], 0.05)  # as it would be with resamples enough
+    (more,) = said_of([{**told.delta, "verdict": "tie", "p": 0.04}], 0.05)
     assert more.does == "No difference shown after correction in ranking"
 
 

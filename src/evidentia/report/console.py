@@ -22,7 +22,6 @@ from evidentia.results import Comparison, Delta, Estimate, Evaluation, pairs
 
 ROOMY = 100  # columns from which on a screen also shows what a number speaks of
 MOST = 40  # rows of named measures and their groups on a screen
-IN_FULL = {"cannot tell": "cannot tell: too few resamples"}
 HEADLINE = (
     "AUROC",
     "AUPRC",
@@ -283,7 +282,7 @@ def print_comparison(comparison: Comparison, out: Path | None) -> None:
         _print_delta_notes(console, shown_ones, mine)
         for family, words in (("measures", "measures"), ("criteria", "per-criterion figures")):
             verdicts = Counter(delta.verdict for delta in mine if delta.family == family)
-            told = ", ".join(f"{count} {IN_FULL.get(verdict, verdict)}" for verdict, count in verdicts.most_common())
+            told = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common())
             if told:
                 console.print(f"{words}: {told}")
     for note in comparison.notes:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 COMPARISON_SCHEMA = "evidentia.comparison/1"
-Verdict = Literal["win", "loss", "differs", "tie", "cannot tell", "undefined"]
+Verdict = Literal["win", "loss", "differs", "tie", "undefined"]
 Design = Literal["against first", "successive"]
 Named = TypeVar("Named")
 

@@ -19,7 +19,6 @@ from evidentia.verify.points import compare
 from evidentia.verify.populations import needs, unmet
 from evidentia.verify.profiles import PROFILES, Profile
 from evidentia.verify.selective_files import DELTAS, delta_row
-from evidentia.verify.selective_words import bound_words
 from evidentia.verify.sheet import Sheet, check_csv, check_latex
 from evidentia.verify.stamp import SHA256, matches
 from evidentia.verify.study import Study
@@ -69,7 +68,7 @@ def check_comparison(folder: ResultFolder, tally: Tally, progress: Progress | No
     notes, shared = _aligned(systems, manifest["options"]["on_mismatch"], tally)
     definitions, missing = _comparable(choice, shared)
     expected = _expected(manifest, shared, definitions, tally, progress)
-    expected["notes"] = [*notes, *choice.notes, *missing, *_bounds(expected, manifest)]
+    expected["notes"] = [*notes, *choice.notes, *missing, *_few(manifest["resamples"])]
     report = folder.comparison
     compare("comparison.json", report, {key: expected[key] for key in report if key in expected}, tally)
     tally.exact("comparison.json: keys", sorted(report), sorted(expected))
@@ -244,7 +243,7 @@ def _expected(
         **{"profile": _profile_name(manifest), "systems": [system.name for system in systems]},
         **{"seed": terms.seed, "resamples": terms.resamples, "alpha": terms.alpha},
         **{"queries": len(queries), "posts": len({query.post for query in queries}), "notes": []},
-        "interval": {"level": terms.level, "method": "percentile", "stratified_by_fold": False},
+        "interval": {"level": terms.level, "method": "t", "stratified_by_fold": False},
         **{"design": options["design"], "deltas": deltas},
     }
 
@@ -259,15 +258,10 @@ def _families(definitions: Sequence[Definition], profile: Profile, criteria: Seq
     }
 
 
-def _bounds(expected: Mapping[str, Any], manifest: Mapping[str, Any]) -> list[str]:
-    """A word for each family that so few resamples cannot decide, by the first pair."""
-    deltas = expected["deltas"]
-    notes = []
-    for family in dict.fromkeys(delta["family"] for delta in deltas):
-        of_pair = [d for d in deltas if d["family"] == family and d["system"] == deltas[0]["system"]]
-        tests = sum(delta["p"] is not None for delta in of_pair)
-        notes += bound_words(manifest["resamples"], manifest["options"]["alpha"], family, tests)
-    return notes
+def _few(resamples: int) -> list[str]:
+    """A word where standard errors rest on few resamples."""
+    rough = f"{resamples:,} resamples give rough standard errors: take 1,000 or more for p values to quote"
+    return [rough] if resamples < 200 else []
 
 
 def _check_files(

@@ -26,7 +26,6 @@ LOOKS = {  # colour and shape, so that a verdict can be told without colours
     "loss": (VERMILLION, "triangle-down"),
     "differs": (PURPLE, "diamond"),
     "tie": (GREY, "circle"),
-    "cannot tell": (GREY, "square"),
     "undefined": ("#c9d2dc", "cross"),
 }
 FEW = 20  # measures in a figure where none of the usual ones is compared

@@ -92,7 +92,7 @@ def tallied(deltas: Sequence[Mapping[str, Any]]) -> list[Tally]:
     """How often each verdict was given; wins, losses, no difference and undefined are told even where there is none."""
     counts = Counter((d["verdict"], d["family"]) for d in deltas)
     made = [Tally(v, words, counts[v, "measures"], counts[v, "criteria"]) for v, words in VERDICTS.items()]
-    return [one for one in made if one.verdict not in {"differs", "cannot tell"} or one.measures or one.criteria]
+    return [one for one in made if one.verdict != "differs" or one.measures or one.criteria]
 
 
 def _title(compared: Sequence[Versus], numbers: Mapping[str, Any]) -> str:

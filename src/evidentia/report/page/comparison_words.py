@@ -11,7 +11,6 @@ VERDICTS = {
     "loss": "worse",
     "differs": "differs",
     "tie": "no difference shown",
-    "cannot tell": "too few resamples to tell",
     "undefined": "undefined",
 }
 
@@ -88,8 +87,6 @@ def _sentence(delta: Mapping[str, Any], alpha: float) -> Sentence:
     if delta["verdict"] == "tie":
         alone = delta["p"] is not None and delta["p"] <= alpha  # would count, had nothing else been measured
         return Sentence(delta, None, f"No difference shown{' after correction' if alone else ''} in {said.about}")
-    if delta["verdict"] == "cannot tell":
-        return Sentence(delta, None, f"Too few resamples to tell a difference in {said.about}")
     return Sentence(delta, None, f"Not to be compared in {said.about}")
 
 

@@ -15,9 +15,7 @@ from evidentia.results.selective import REFUSED, UNTESTED
 
 Delta = Mapping[str, Any]
 VERDICTS = {"win": "better", "loss": "worse", "tie": "no difference shown", "differs": "differs"}
-VERDICTS |= {"cannot tell": "too few resamples to tell"}
 COLOURS = {"better": BLUE, "worse": VERMILLION, "no difference shown": GREY, "differs": ORANGE}
-COLOURS |= {"too few resamples to tell": GREY}
 FAMILIES = {
     "measures": "Differences",
     "coverage": "Differences at the same coverage",
