@@ -391,6 +391,10 @@ ABLATION: dict[str, Attack] = {
         place / "comparison-ranking/systems/retriever/per_query.csv",
         place / "comparison-ranking/systems/+ three-state gate/per_query.csv",
     ),
+    "a post that a calibrator was tuned on": document(
+        "steps/0-retriever/tuned.json", lambda c: c["folds"][0]["tuned_on"]["posts"].pop()
+    ),
+    "what a step selects": put("steps/0-retriever/tuned.json", "folds", 0, "selection", "applies_to", value="all"),
     "a comparison taken away": lambda place: shutil.rmtree(place / "comparison-selection"),
     "more posts": put("manifest.json", "posts", value=1477),
     "a step added": lambda place: shutil.copytree(place / "steps/0-retriever", place / "steps/9-external"),

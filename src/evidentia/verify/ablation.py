@@ -22,6 +22,7 @@ from evidentia.verify.sheet import Cell, Sheet, check_csv
 from evidentia.verify.stamp import LIBRARIES, SHA256, TIME, check_versions, matches
 from evidentia.verify.study import Study
 from evidentia.verify.tally import Tally
+from evidentia.verify.tuned_record import check_tuned
 
 ABLATION = "evidentia.ablation-manifest/2"
 SCHEMA = "evidentia.ablation/1"
@@ -34,6 +35,7 @@ FIGURES = {
     **dict.fromkeys(("+ dynamic K", "+ no-evidence gate"), (*SHARED, *SELECTION)),
     "+ three-state gate": (*SHARED, *SELECTION, *STATES),
 }
+SELECTS = {(False, False): "nothing", (True, True): "all", (True, False): "states"}
 BASELINE = next(iter(FIGURES))
 TABLES = ("per_query.parquet", "candidates.parquet", "tune.parquet", "thresholds.json", "tuned.json")
 OWN = ("ablation.json", "ablation.csv", "ablation.md", "gamma_sweep.csv", "threshold_grid.csv")
@@ -106,6 +108,8 @@ def check_ablation(ablation: AblationFolder, tally: Tally) -> None:
     compare("ablation.json", ablation.content, expected, tally)
     for sheet in _sheets(expected):
         check_csv(folder, sheet, tally)
+    for name, result in ablation.results.items():
+        check_tuned(result, SELECTS[len(FIGURES[name]) > len(SHARED), name == "+ dynamic K"], tally)
     for name, systems in ablation.comparisons.items():
         _check_systems(ablation, name, systems, tally)
 
