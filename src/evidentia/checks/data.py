@@ -156,9 +156,10 @@ def selected_were_ranked(run: Run) -> Verdict:
     """The selection of a query is part of its ranking."""
     if not {"ranked_sent_uids", "selected_sent_uids"} <= set(run.frame.columns):
         return not_applicable("the run has no rankings with selections")
-    selected, ranked = (exploded(run.frame, f"{what}_sent_uids") for what in ("selected", "ranked"))
-    wrong = selected.join(ranked, on=selected.columns, how="anti").height
-    return looked_at(selected.height, "selected sentence", wrong=wrong, what="were never ranked")
+    selected = pl.col("selected_sent_uids")  # uids occur once in a list: reading refuses others
+    counts = selected.list.len(), selected.list.set_difference("ranked_sent_uids").list.len()
+    looked, wrong = run.frame.select(count.sum().alias(str(at)) for at, count in enumerate(counts)).row(0)
+    return looked_at(looked, "selected sentence", wrong=wrong, what="were never ranked")
 
 
 def exploded(frame: pl.DataFrame, column: str) -> pl.DataFrame:
