@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import polars as pl
 
@@ -141,7 +143,7 @@ def rankings_stay_in_their_post(run: Run) -> Verdict:
     if "ranked_sent_uids" not in run.frame.columns:
         return not_applicable("the run has no rankings")
     key = ["post_id", "sent_uid"]
-    ranked = exploded(run.frame, "ranked_sent_uids").select(key).unique()
+    ranked = exploded(run.frame, "ranked_sent_uids", key[:1]).unique()
     if run.candidates is not None:
         wrong = ranked.join(run.candidates.select(key).unique(), on=key, how="anti").height
     elif run.queries.criterion_ids == ("",):
@@ -162,8 +164,7 @@ def selected_were_ranked(run: Run) -> Verdict:
     return looked_at(looked, "selected sentence", wrong=wrong, what="were never ranked")
 
 
-def exploded(frame: pl.DataFrame, column: str) -> pl.DataFrame:
-    """One row per sentence of a list column, with its query."""
-    key = ["post_id", "criterion_id"]
+def exploded(frame: pl.DataFrame, column: str, key: Sequence[str] = ("post_id", "criterion_id")) -> pl.DataFrame:
+    """One row per sentence of a list column, with its query, or with a part of its key."""
     full = frame.filter(pl.col(column).list.len() > 0)
     return full.select(*key, pl.col(column).alias("sent_uid")).explode("sent_uid")
