@@ -20,6 +20,7 @@ import numpy as np
 from numpy.random import Generator, Philox
 from sklearn.metrics import average_precision_score, roc_auc_score
 
+import record
 from cold import started
 from evidentia.evaluation.evaluate import evaluate_run
 from evidentia.evaluation.groups import OVERALL
@@ -243,6 +244,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="measure everything only once")
     parser.add_argument("--once", action="store_true", help="only make all intervals once and print nothing")
     parser.add_argument("--json", metavar="FILE", type=Path, help="also write the figures to a file")
+    parser.add_argument("--write", action="store_true", help="write the tables into README.md")
     return parser.parse_args()
 
 
@@ -264,9 +266,12 @@ def main() -> None:
     except DisagreementError as wrong:
         raise SystemExit(f"The two sides disagree, so there are no ratios. {wrong}.") from None
     print(f"\n{time.perf_counter() - began:.0f} s in all, {_load()} at the end")
+    if arguments.write:
+        quick = " --quick" if arguments.quick else ""
+        record.write("bootstrap", found, how=f"python benchmarks/bootstrap.py{quick}")
     if arguments.json is not None:
-        record = {"versions": found, "cores": cores(), "figures": [figure.to_dict() for figure in figures]}
-        arguments.json.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+        content = {"versions": found, "cores": cores(), "figures": [figure.to_dict() for figure in figures]}
+        arguments.json.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

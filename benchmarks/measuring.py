@@ -102,8 +102,22 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+@dataclass(frozen=True)
+class Shown:
+    """A table as it was printed."""
+
+    title: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...]
+
+
+SHOWN: list[Shown] = []  # all tables of this run, for README.md
+
+
 def show(title: str, head: Sequence[str], rows: Sequence[Sequence[str]], *notes: str) -> None:
     """Print a table: the first column to the left, numbers to the right, the last column (words) to the left."""
+    SHOWN.append(Shown(title.strip(), tuple(head), tuple(map(tuple, rows)), notes))
     widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
     print(f"\n{title}")
     for row in (head, *rows):

@@ -18,6 +18,7 @@ import time
 from pathlib import Path
 
 import evidentia
+import record
 from evidentia.report.page import read_content, render
 from evidentia.synth import synthetic_run
 from measuring import cores, show, versions
@@ -43,6 +44,7 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=5, help="how often the page is opened")
     parser.add_argument("--resamples", type=int, default=200)
     parser.add_argument("--json", type=Path, help="also write the figures here")
+    parser.add_argument("--write", action="store_true", help="write the tables into README.md")
     asked = parser.parse_args()
     chromium = os.environ.get("EVIDENTIA_CHROMIUM") or shutil.which("chromium")
     if chromium is None:
@@ -74,6 +76,8 @@ def main() -> None:
         ],
         f"load {figures['load']:.1f} on {cores()} cores; {', '.join(f'{k} {v}' for k, v in versions('playwright').items())}",
     )
+    if asked.write:
+        record.write("page", versions("evidentia", "playwright"), how="python benchmarks/page.py")
     if asked.json is not None:
         asked.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
 

@@ -19,6 +19,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+import record
+from measuring import show, versions
+
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 
 
@@ -30,7 +33,11 @@ def main() -> None:
     if arguments.embed:
         show_embedding(apart(arguments.posts, "--embed"))
     sizes = [arguments.posts * factor for factor in map(int, arguments.times.split(","))]
-    show([apart(size) for size in sizes])
+    show_sizes([apart(size) for size in sizes])
+    if arguments.write:
+        embed = " --embed" if arguments.embed else ""
+        how = f"python benchmarks/pipeline.py --posts {arguments.posts} --times {arguments.times}{embed}"
+        record.write("pipeline", versions("evidentia", "numpy", "scipy", "scikit-learn"), how=how)
 
 
 def parsed() -> argparse.Namespace:
@@ -38,6 +45,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--posts", type=int, default=300, help="posts of the smallest corpus")
     parser.add_argument("--times", default="1,2,5,10", help="how many times as large the corpora are")
     parser.add_argument("--embed", action="store_true", help="also embed the smallest corpus with MiniLM, twice")
+    parser.add_argument("--write", action="store_true", help="write the tables into README.md")
     parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -105,29 +113,48 @@ def embedding(size: int) -> dict[str, Any]:
 
 def show_embedding(found: dict[str, Any]) -> None:
     slow, fast = found["without_cache"], found["with_cache"]
-    print(
-        f"MiniLM, {found['texts']:,} sentences: {slow:,.0f}/s embedded, {fast:,.0f}/s from the cache ({fast / slow:,.0f} times)"
+    show(
+        f"MiniLM, {found['texts']:,} sentences",
+        ("", "sentences/s", "times", ""),
+        [("embedded", f"{slow:,.0f}", "", ""), ("from the cache", f"{fast:,.0f}", f"{fast / slow:,.0f}", "")],
     )
 
 
-def show(sizes: list[dict[str, Any]]) -> None:
-    steps = list(sizes[0]["training"])
-    head = f"{'posts':>7} {'queries':>8} {'sentences':>9} {'train s':>8} {'answer s':>8} {'queries/s 2-6':>13} {'peak MiB':>8}"
-    print(head)
-    for one in sizes:
-        train, answer = sum(one["training"].values()), sum(one["answering"].values())
-        print(
-            f"{one['posts']:>7,} {one['queries']:>8,} {one['sentences']:>9,} {train:>8.1f} {answer:>8.1f} "
-            f"{one['queries_per_second']:>13,.0f} {one['peak_mib']:>8,.0f}"
-        )
+def show_sizes(sizes: list[dict[str, Any]]) -> None:
     first, last = sizes[0], sizes[-1]
     grown = last["queries"] / first["queries"]
-    for what in ("training", "answering"):
-        ratio = sum(last[what].values()) / sum(first[what].values())
-        print(f"{what}: {grown:.0f} times the queries take {ratio:.1f} times the CPU time")
-    print(f"memory: {last['peak_mib'] / first['peak_mib']:.1f} times")
-    for name in steps:
-        print(f"  {name:<12} training {last['training'][name]:>7.1f} s, answering {last['answering'][name]:>6.1f} s")
+    ratios = [
+        f"{what}: {grown:.0f} times the queries take {sum(last[what].values()) / sum(first[what].values()):.1f} times the CPU time"
+        for what in ("training", "answering")
+    ]
+    show(
+        "posts",
+        (
+            "posts",
+            "queries",
+            "sentences",
+            "training, CPU s",
+            "answering, CPU s",
+            "queries/s through stages 2 to 6",
+            "peak, MiB",
+        ),
+        [
+            (
+                *(f"{one[name]:,}" for name in ("posts", "queries", "sentences")),
+                *(f"{sum(one[name].values()):.1f}" for name in ("training", "answering")),
+                f"{one['queries_per_second']:,.0f}",
+                f"{one['peak_mib']:,.0f}",
+            )
+            for one in sizes
+        ],
+        *ratios,
+        f"memory: {last['peak_mib'] / first['peak_mib']:.1f} times",
+    )
+    show(
+        f"stage, {last['posts']:,} posts",
+        ("", "training, CPU s", "answering, CPU s", ""),
+        [(name, f"{last['training'][name]:.1f}", f"{last['answering'][name]:.1f}", "") for name in last["training"]],
+    )
 
 
 if __name__ == "__main__":

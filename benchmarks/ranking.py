@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+import record
 from cold import cold_command
 from evidentia import arrays
 from evidentia.evaluation.compute import compute
@@ -188,6 +189,7 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--quick", action="store_true", help="measure less often, and only the sizes 1 and 10")
     parser.add_argument("--json", metavar="FILE", type=Path, help="also write the figures to a file")
+    parser.add_argument("--write", action="store_true", help="write the tables into README.md")
     return parser.parse_args()
 
 
@@ -206,9 +208,12 @@ def main() -> None:
         figures += growth(effort)
     except DisagreementError as wrong:
         raise SystemExit(f"The two sides disagree, so there are no ratios. {wrong}.") from None
+    if arguments.write:
+        quick = " --quick" if arguments.quick else ""
+        record.write("ranking", found, how=f"python benchmarks/ranking.py{quick}")
     if arguments.json is not None:
-        record = {"versions": found, "cores": cores(), "figures": [figure.to_dict() for figure in figures]}
-        arguments.json.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+        content = {"versions": found, "cores": cores(), "figures": [figure.to_dict() for figure in figures]}
+        arguments.json.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.random import Generator, Philox
 
+import record
 from bootstrap import Took, _load, least
 from evidentia.evaluation.intervals import Resampling
 from evidentia.evaluation.selective import Readings
@@ -160,19 +161,19 @@ def compared(participants: int, measured: int, rounds: int) -> list[Figure]:
     return figures
 
 
-def whole_report(participants: int, rounds: int) -> Took:
+def whole_report(participants: int, rounds: int) -> tuple[Took, int]:
     """The time of everything that `evidentia selective` computes; there is no other side and no target."""
     items = drawn_run(participants)
     took = least({"all": lambda: everything(items)}, rounds=rounds)["all"]
     numbers = len(evaluate_items(items, resampling=Resampling(0, SEED)))
-    print(f"  {participants:,} participants, all {numbers:,} numbers: wall {took.wall:.2f} s, CPU {took.cpu:.2f} s")
-    return took
+    return took, numbers
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="measure everything only once")
     parser.add_argument("--json", metavar="FILE", type=Path, help="also write the figures to a file")
+    parser.add_argument("--write", action="store_true", help="write the tables into README.md")
     return parser.parse_args()
 
 
@@ -185,17 +186,24 @@ def main() -> None:
         figures = [figure for size, measured in SIZES.items() for figure in compared(size, measured, rounds)]
     except DisagreementError as wrong:
         raise SystemExit(f"The two sides disagree, so there are no ratios. {wrong}.") from None
-    print(f"\nEverything with intervals, {RESAMPLES:,} replicates")
     reports = {size: whole_report(size, 1) for size in SIZES}
+    show(
+        f"Everything with intervals, {RESAMPLES:,} replicates",
+        ("", "numbers", "wall s", "CPU s", ""),
+        [(f"{size:,} participants", f"{n:,}", f"{t.wall:.2f}", f"{t.cpu:.2f}", "") for size, (t, n) in reports.items()],
+    )
     print(f"\n{time.perf_counter() - began:.0f} s in all, {_load()} at the end")
+    if arguments.write:
+        quick = " --quick" if arguments.quick else ""
+        record.write("selective", found, how=f"python benchmarks/selective.py{quick}")
     if arguments.json is not None:
-        record = {
+        content = {
             "versions": found,
             "cores": cores(),
             "figures": [figure.to_dict() for figure in figures],
-            "reports": {size: {"wall": took.wall, "cpu": took.cpu} for size, took in reports.items()},
+            "reports": {size: {"wall": took.wall, "cpu": took.cpu} for size, (took, _) in reports.items()},
         }
-        arguments.json.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+        arguments.json.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

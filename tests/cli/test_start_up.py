@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -110,3 +111,30 @@ def test_a_reader_that_goes_away_is_no_error(words: str, files: Files) -> None:
     )
     assert done.stderr == ""
     assert done.stdout in {"0\n", "141\n"}  # done, or ended by the pipe; 1 would say that a check failed
+
+
+@pytest.mark.parametrize("resamples", ["0", "20"])
+def test_an_evaluation_does_not_load_what_it_does_not_need(resamples: str, files: Files, tmp_path: Path) -> None:
+    """scipy.stats alone takes as long to import as the contract takes to compute."""
+    words = [
+        "evaluate",
+        str(files.per_query),
+        "-q",
+        "--no-report",
+        "--resamples",
+        resamples,
+        "-o",
+        str(tmp_path / "out"),
+    ]
+    script = (
+        f"import sys; sys.argv = ['evidentia', *{words!r}]\n"
+        "from evidentia.cli.main import main\n"
+        "try: main()\n"
+        "except SystemExit as stop: assert not stop.code\n"
+        "unwanted = ('scipy.stats', 'sklearn', 'torch', 'jinja2', 'vl_convert')\n"
+        "print('LOADED', [name for name in unwanted if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, encoding="utf-8", env={**os.environ, **PLAIN}, check=False
+    )
+    assert done.stdout.splitlines()[-1] == "LOADED []", done.stderr

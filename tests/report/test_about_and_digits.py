@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import polars as pl
@@ -151,13 +152,17 @@ def test_report_names_what_it_wrote(home: Path, tmp_path: Path) -> None:
 
     folder = Path(shutil.copytree(home / "named", tmp_path / "result"))
     for asked, told in (
-        ("latex,md", "report.tex, report.md"),
+        ("latex,md", "report.tex, report.md, figures"),
         ("md", "report.md"),
         ("html", "report.html"),
         ("csv,svg", "figures"),
     ):
         ran = evidentia("report", folder, "--format", asked)
         assert ran.out.strip() == f"the report is in {folder}: {told}"
+        if asked == "latex,md":
+            shown_ones = re.findall(r"\{(figures/\w+\.png)\}", (folder / "report.tex").read_text())
+            assert shown_ones
+            assert all((folder / name).is_file() for name in shown_ones)
 
 
 def test_a_result_called_result_keeps_its_name_unless_a_run_made_it(home: Path, tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import polars as pl
 
@@ -141,7 +143,7 @@ def rankings_stay_in_their_post(run: Run) -> Verdict:
     if "ranked_sent_uids" not in run.frame.columns:
         return not_applicable("the run has no rankings")
     key = ["post_id", "sent_uid"]
-    ranked = exploded(run.frame, "ranked_sent_uids").select(key).unique()
+    ranked = exploded(run.frame, "ranked_sent_uids", key[:1]).unique()
     if run.candidates is not None:
         wrong = ranked.join(run.candidates.select(key).unique(), on=key, how="anti").height
     elif run.queries.criterion_ids == ("",):
@@ -156,13 +158,13 @@ def selected_were_ranked(run: Run) -> Verdict:
     """The selection of a query is part of its ranking."""
     if not {"ranked_sent_uids", "selected_sent_uids"} <= set(run.frame.columns):
         return not_applicable("the run has no rankings with selections")
-    selected, ranked = (exploded(run.frame, f"{what}_sent_uids") for what in ("selected", "ranked"))
-    wrong = selected.join(ranked, on=selected.columns, how="anti").height
-    return looked_at(selected.height, "selected sentence", wrong=wrong, what="were never ranked")
+    selected = pl.col("selected_sent_uids")  # uids occur once in a list: reading refuses others
+    counts = selected.list.len(), selected.list.set_difference("ranked_sent_uids").list.len()
+    looked, wrong = run.frame.select(count.sum().alias(str(at)) for at, count in enumerate(counts)).row(0)
+    return looked_at(looked, "selected sentence", wrong=wrong, what="were never ranked")
 
 
-def exploded(frame: pl.DataFrame, column: str) -> pl.DataFrame:
-    """One row per sentence of a list column, with its query."""
-    key = ["post_id", "criterion_id"]
+def exploded(frame: pl.DataFrame, column: str, key: Sequence[str] = ("post_id", "criterion_id")) -> pl.DataFrame:
+    """One row per sentence of a list column, with its query, or with a part of its key."""
     full = frame.filter(pl.col(column).list.len() > 0)
     return full.select(*key, pl.col(column).alias("sent_uid")).explode("sent_uid")

@@ -34,7 +34,9 @@ def report(
     from evidentia.report.page.texts import read_texts
     from evidentia.report.page.write import FILES, PAGE, USUAL, write_report
 
-    asked = options.listed(formats) or USUAL
+    asked = tuple(options.listed(formats) or USUAL)
+    if "latex" in asked and "png" not in asked:
+        asked = (*asked, "png")  # the document shows these figures
     texts = None if include_text is None else read_texts(include_text)
     with progress_bar("drawing", quiet=quiet):
         write_report(out, formats=asked, show_ids=show_ids, texts=texts)

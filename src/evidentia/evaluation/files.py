@@ -45,6 +45,7 @@ CONTRACT_COLUMNS = (
     ),
     *("state", "n_candidates", "gold_sent_uids", "ranked_sent_uids", "selected_sent_uids"),
 )
+CSV_ROWS = 2_000  # written at once
 CANDIDATE_COLUMNS = (
     *("post_id", "criterion_id", "sent_uid", "score", "is_gold", "retriever_score", "reranker_score"),
     *("graph_score", "node_prob", "fold", "split"),
@@ -111,7 +112,12 @@ def write_result(
 
 
 def _write_csv(frame: pl.DataFrame, path: Path) -> None:
-    path.write_bytes(frame.write_csv().encode())
+    """Write a part after the other: as a whole the text would take as much memory as the run."""
+    with path.open("wb") as file:
+        for start in range(0, max(frame.height, 1), CSV_ROWS):
+            buffer = io.BytesIO()
+            frame.slice(start, CSV_ROWS).write_csv(buffer, include_header=start == 0)
+            file.write(buffer.getbuffer())
 
 
 def _write_parquet(frame: pl.DataFrame, path: Path) -> None:

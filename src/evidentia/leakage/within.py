@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtri
 
 from evidentia.tables.queries import Bools, Floats
 
@@ -36,6 +35,8 @@ def auroc_within_criteria(labels: Bools, scores: Floats, *, level: float = LEVEL
     >>> auroc_within_criteria(labels, np.array([[0.9], [0.1], [0.8], [0.8]])).value
     0.875
     """
+    from scipy.special import ndtri
+
     wins, pairs = np.zeros(labels.shape), 0
     opponents = np.zeros(labels.shape)
     for column in range(labels.shape[1]):
