@@ -1,4 +1,4 @@
-"""Simulated runs with known truth: posts whose queries hang together, in three shapes, and calibrated or distorted probabilities."""
+"""Simulated runs with known truth: posts whose queries hang together, in three shapes, and stated probabilities."""
 
 from __future__ import annotations
 
@@ -28,49 +28,62 @@ def _sizes(shape: str, posts: int, random: np.random.Generator) -> Ints:
     return np.full(posts, 8 if shape == "even" else 10)
 
 
-def simulated(shape: str, posts: int, random: np.random.Generator, *, skill: float = 1.7) -> Queries:
-    """A run with everything that headline measures need; a post shares how ill, how worded and how well ranked it is."""
-    sizes = _sizes(shape, posts, random)
-    post = np.repeat(np.arange(posts), sizes)
-    illness, tone, ease = random.normal(size=(3, posts))
-    base = -3.3 if shape == "rare" else -1.2
-    label = random.random(len(post)) < expit(illness[post] + base)
-    noise = 0.9 * random.normal(size=len(post))
-    prob = expit(2.6 * label + 0.9 * base - 0.6 + 0.6 * tone[post] + 0.5 * illness[post] + noise)
-    return _queries(post, sizes, label, prob, ease, random, skill=skill, rare=shape == "rare")
+@dataclass(frozen=True, eq=False)
+class Posts:
+    """What is true of posts, whoever answers: a post shares how much evidence it holds."""
+
+    shape: str
+    sizes: Ints
+    illness: Floats
+    label: Bools
+    n_gold: Ints
+
+    @property
+    def base(self) -> float:
+        return -3.3 if self.shape == "rare" else -1.2
+
+    @property
+    def post(self) -> Ints:
+        return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
 
-def _queries(
-    post: Ints,
-    sizes: Ints,
-    label: Bools,
-    prob: Floats,
-    ease: Floats,
-    random: np.random.Generator,
-    *,
-    skill: float,
-    rare: bool,
-) -> Queries:
-    n_gold = np.where(label, 1 + random.poisson(0.4, len(post)), 0)
-    owner = np.repeat(np.arange(len(post)), n_gold)
-    quality = skill + 0.7 * ease[post[owner]] + 0.9 * random.normal(size=len(owner))
+def posts_of(shape: str, posts: int, random: np.random.Generator) -> Posts:
+    sizes, illness = _sizes(shape, posts, random), random.normal(size=posts)
+    blank = Posts(shape, sizes, illness, np.zeros(0, bool), np.zeros(0, np.int64))
+    label = random.random(len(blank.post)) < expit(illness[blank.post] + blank.base)
+    return Posts(shape, sizes, illness, label, np.where(label, 1 + random.poisson(0.4, len(label)), 0))
+
+
+def simulated(shape: str, posts: int, random: np.random.Generator) -> Queries:
+    """A run with everything that headline measures need."""
+    return answered(posts_of(shape, posts, random), random)
+
+
+def answered(truth: Posts, random: np.random.Generator) -> Queries:
+    """A system's answers; it has a tone of its own for every post, and finds some posts easier to rank than others."""
+    post, label = truth.post, truth.label
+    tone, ease = random.normal(size=(2, len(truth.sizes)))
+    odds = 2.6 * label + 0.9 * truth.base - 0.6 + 0.6 * tone[post] + 0.5 * truth.illness[post]
+    prob = expit(odds + 0.9 * random.normal(size=len(post)))
+    owner = np.repeat(np.arange(len(post)), truth.n_gold)
+    quality = 1.7 + 0.7 * ease[post[owner]] + 0.9 * random.normal(size=len(owner))
     ranks = _distinct(1 + random.binomial(19, 1 - ndtr(quality)), owner)
-    low, high = (0.03, 0.45) if rare else (0.22, 0.7)
+    low, high = (0.03, 0.45) if truth.shape == "rare" else (0.22, 0.7)
     state = np.where(prob < low, 0, np.where(prob >= high, 2, 1))
     selected = np.where(state == 0, 0, 1 + random.binomial(5, 0.35, len(post)))
-    starts = np.concatenate([[0], np.cumsum(sizes)])
+    starts = np.concatenate([[0], np.cumsum(truth.sizes)])
     return Queries(
         post=post,
         criterion=np.arange(len(post)) - starts[post],
         label=label,
-        post_ids=tuple(map(str, range(len(sizes)))),
-        criterion_ids=tuple(f"c{i:03}" for i in range(int(sizes.max()))),
+        post_ids=tuple(map(str, range(len(truth.sizes)))),
+        criterion_ids=tuple(f"c{i:03}" for i in range(int(truth.sizes.max()))),
         prob=prob,
         gate=state > 0,
         state=state,
-        n_gold=n_gold,
+        n_gold=truth.n_gold,
         n_ranked=np.full(len(post), 24),
-        gold_ranks=Ragged(np.concatenate([[0], np.cumsum(n_gold)]), ranks),
+        gold_ranks=Ragged(np.concatenate([[0], np.cumsum(truth.n_gold)]), ranks),
         n_selected=selected,
         n_selected_gold=np.bincount(owner, ranks <= selected[owner], minlength=len(post)).astype(np.int64),
         complete=True,
@@ -80,9 +93,8 @@ def _queries(
 def _distinct(ranks: Ints, owner: Ints) -> Ints:
     """The ranks of every query ascending, equal ones moved down."""
     ranks = ranks[np.lexsort((ranks, owner))]
-    for i in range(1, len(ranks)):
-        if owner[i] == owner[i - 1] and ranks[i] <= ranks[i - 1]:
-            ranks[i] = ranks[i - 1] + 1
+    while len(same := 1 + np.flatnonzero((owner[1:] == owner[:-1]) & (ranks[1:] <= ranks[:-1]))):
+        ranks[same] = ranks[same - 1] + 1
     return ranks
 
 

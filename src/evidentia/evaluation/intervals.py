@@ -118,7 +118,8 @@ def _limits(
     if replicated.gaps is not None:
         assert cell.gaps is not None
         found = gap_limits(cell.gaps, replicated.gaps, effective, resampling.level)
-        return MethodLimits(found, INVERSION)
+        low, high = np.minimum(found.low, cell.outcome.values), np.maximum(found.high, cell.outcome.values)
+        return MethodLimits(Limits(low, high, found.left_out), INVERSION)
     return value_limits(
         replicated.values,
         cell.outcome.values,
