@@ -51,7 +51,7 @@ def test_every_problem_is_told_at_once() -> None:
         ({"folds": 5}, "folds stands outside the tables. It is a key of [protocol]."),
         ({"selection": {"gama": 1}}, "[selection] has no key 'gama'. Did you mean gamma?"),
         ({"gate": {"conv": "sage"}}, "[gate] has no key 'conv'. It is a key of [graph]."),
-        ({"protocol": {"x": 1}}, "[protocol] has no key 'x'. There are: folds, seed, cross_fit, groups."),
+        ({"protocol": {"x": 1}}, "[protocol] has no key 'x'. There are: folds, seed, cross_fit, groups, min_posts."),
         (
             {"retriever": {"model": {"api_key": "sk-1"}}},
             "[retriever.model] has no key 'api_key'. Did you mean api_key_env?",

@@ -6,6 +6,7 @@ change a character: some do.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -112,11 +113,14 @@ def _sentencex() -> Splitter:
     import sentencex
 
     def pieces(text: str) -> Iterable[str]:
-        found: Iterable[str] = sentencex.segment("en", text)
+        # it panics on white space of several bytes behind a period; where sentences begin is told by what is not white
+        found: Iterable[str] = sentencex.segment("en", _WHITE.sub(" ", text))
         return found
 
     return pieces
 
+
+_WHITE = re.compile(r"[^\S\n\r\t ]")  # all but the white space that everybody types
 
 SPLITTERS: Mapping[str, Callable[[], Splitter]] = {"pysbd": _pysbd, "sentencex": _sentencex, "lines": _lines}
 

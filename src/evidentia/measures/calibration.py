@@ -97,6 +97,9 @@ DEBIASED = Parameter("estimate", ("debiased",), None, bare=True)
 ONE_POST = ("no queries", "one post: its noise cannot be told from its gaps")
 
 
+ROUNDING = 1e-12
+
+
 def _post_gaps(queries: Queries, args: Args) -> Floats:
     """For every post: 1, its size and the square of it; for every bin its gap, the square, and gap times size."""
     assert queries.prob is not None
@@ -109,8 +112,8 @@ def _post_gaps(queries: Queries, args: Args) -> Floats:
     return np.column_stack([whole, gap, gap**2, gap * size[:, None]])
 
 
-# posts are expected to have fewer than 64 queries: beyond that sums are as exact as floats are, not exact
-POST_GAPS = Statistic("gaps by post", _post_gaps, uses=("bins",), unit="post", bound=4096.0)
+# larger than the bound for long posts, which costs nothing: sums on its grids are exact up to 2^27
+POST_GAPS = Statistic("gaps by post", _post_gaps, uses=("bins",), unit="post", bound=1.0)
 
 
 def _gaps_of_posts(sums: Floats, args: Args) -> Floats:
@@ -145,7 +148,8 @@ def debiased_ece(sums: Floats, args: Args) -> Outcome:
     posts, size, squared = (sums[..., i : i + 1] for i in range(3))
     square, product = sums[..., 3 + bins : 3 + 2 * bins], sums[..., 3 + 2 * bins :]
     gaps = np.nan_to_num(_gaps_of_posts(sums, args))
-    spread = np.maximum(square - 2 * gaps * product + gaps**2 * squared, 0.0)
+    spread = square - 2 * gaps * product + gaps**2 * squared
+    spread = np.where(spread > ROUNDING * square, spread, 0.0)  # what is left of equal gaps is rounding
     some = np.broadcast_to(posts > 1, gaps.shape)
     scale = np.divide(posts, (posts - 1) * size**2, out=np.zeros(posts.shape), where=posts > 1)
     flaws = np.where(size[..., 0] == 0, 1, np.where(posts[..., 0] > 1, 0, 2)).astype(np.int8)

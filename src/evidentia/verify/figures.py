@@ -92,7 +92,7 @@ def share_limits(posts: Sequence[tuple[int, int]], level: float) -> Pair | None:
     """Limits of the share of positives among the queries of posts (queries, positives); exact over posts if all or none are.
 
     >>> [round(limit, 4) for limit in share_limits([(2, 1), (2, 0), (2, 2), (2, 1)], 0.95) or ()]
-    [0.0694, 0.9306]
+    [0.0692, 0.9308]
     """
     size, positives = sum(n for n, _ in posts), sum(y for _, y in posts)
     if not posts:

@@ -23,7 +23,8 @@ def debiased_sums(gaps: Sequence[Floats], size: Floats) -> tuple[list[Floats], C
         gap, square, product = (sums[3 + i :: 3] for i in range(3))
         enough = posts > 1
         mean = gap / np.where(enough, whole, 1.0)
-        spread = np.maximum(square - 2 * mean * product + mean**2 * squares, 0.0)
+        spread = square - 2 * mean * product + mean**2 * squares
+        spread = np.where(spread > 1e-12 * square, spread, 0.0)  # equal gaps leave nothing but rounding
         errors = np.sqrt(spread * posts / np.where(enough, posts - 1, 1.0)) / np.where(enough, whole, 1.0)
         return np.where(enough, _scaled_down(mean, errors), np.nan)
 
