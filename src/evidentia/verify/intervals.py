@@ -210,7 +210,8 @@ def _usual_limits(settings: Settings, drawn: Drawn, effective: float, bounds: Pa
     """Limits by the method of the result, and what that is called."""
     values, level = drawn.values, settings.level
     if drawn.gaps is not None and drawn.gap_points is not None:
-        return gap_limits(drawn.gap_points, drawn.gaps, effective, level), "test inversion"
+        pair = gap_limits(drawn.gap_points, drawn.gaps, effective, level)
+        return None if pair is None else (min(pair[0], drawn.point), max(pair[1], drawn.point)), "test inversion"
     if drawn.without is not None:
         return bca_limits(values, drawn.point, drawn.without, level), "bca"
     found = t_limits(values, drawn.point, effective, bounds, level) if settings.method == "auto" else None
