@@ -81,9 +81,7 @@ def reliability(content: Content) -> Figure | None:
     below = {"x": x("low", "Stated probability", scale=UNIT, bin={"binned": True}), "x2": {"field": "high"}}
     lower = drawn_as("bar", below | {"y": x("n", "Queries"), "tooltip": hover}, color=GREY)
     parts = [{"width": 400, "height": 300, "layer": upper}, {"width": 400, "height": 70, **lower}]
-    words = (
-        "Stated probability against observed share, with limits by the spread of posts; below, how many queries each bin holds."
-    )
+    words = "Stated probability against observed share, with limits by the spread of posts; below, how many queries each bin holds."
     spec = {"vconcat": parts, "transform": [{"filter": "datum.n > 0"}], "spacing": 8}
     return Figure("reliability", "Do the probabilities mean what they say?", words, table, spec)
 
