@@ -124,6 +124,7 @@ class Stated:
 LEVEL, SPREAD = -1.0, 1.5  # of the true log-odds
 
 
+@cache
 def stated(error: float) -> Stated:
     """The shift of the log-odds whose ten-bin calibration error is as given."""
     odds = LEVEL + SPREAD * np.random.default_rng(5).normal(size=1_000_000)
