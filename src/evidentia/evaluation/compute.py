@@ -102,14 +102,14 @@ class Computation:
     def effective(self, definition: Definition, grouping: Grouping) -> Floats:
         """The effective number of posts behind the number of every group; of a sweep, that of its rarer class."""
         kind, args = definition.kind, definition.args
-        sweep = isinstance(kind, Sweep)
+        if definition.population.unit == "post" and not isinstance(kind, Sweep):
+            return self._size(definition, grouping)[1].astype(np.float64)
         key = (*kind.key(args), grouping.columns) if isinstance(kind, Sweep) else _population_key(definition, grouping)
         if key not in self._effective:
             parts = _classes(self.queries, kind, args) if isinstance(kind, Sweep) else [_rows(self.queries, definition)]
-            found = [effective_clusters(_post_sizes(self.queries, rows, grouping)) for rows in parts]
-            self._effective[key] = np.min(found, axis=0)
-        whole = definition.population.unit == "post" and not sweep
-        return self._size(definition, grouping)[1].astype(np.float64) if whole else self._effective[key]
+            each = [effective_clusters(_post_sizes(self.queries, rows, grouping)) for rows in parts]
+            self._effective[key] = np.min(each, axis=0)
+        return self._effective[key]
 
     def _size(self, definition: Definition, grouping: Grouping) -> tuple[Ints, Ints]:
         key = _population_key(definition, grouping)
