@@ -18,10 +18,12 @@ FEW = ("AUROC", "Brier", "nDCG@10", "SelectedK")
 POSTS, CRITERIA = 40, 3
 
 
-def system(difficulty: float = 0.5, *, numeric_ids: bool = False, splits: bool = False) -> pl.DataFrame:
-    """A system on 40 posts and 3 criteria; the difficulty changes what it says and never the truth."""
+def system(
+    difficulty: float = 0.5, *, numeric_ids: bool = False, splits: bool = False, posts: int = POSTS, positives: int = 40
+) -> pl.DataFrame:
+    """A system on 40 posts, unless told otherwise, and 3 criteria; the difficulty changes what it says and never the truth."""
     made = synthetic_run(
-        **{"seed": 7, "posts": POSTS, "criteria": CRITERIA, "positives": 40, "ties": 0.3, "candidates": False},
+        **{"seed": 7, "posts": posts, "criteria": CRITERIA, "positives": positives, "ties": 0.3, "candidates": False},
         difficulty=difficulty,
         splits=splits,
     )

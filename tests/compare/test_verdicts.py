@@ -163,7 +163,7 @@ def test_few_posts_and_few_positives_travel_with_the_number() -> None:
     labels = [1, 0, 0, 0] * 5
     one, other = gated(["NEG", "POS"] * 10, labels), gated(["POS", "NEG"] * 10, labels)
     warnings = evidentia.compare(one, other, measures=["PosRate"], resamples=100)["PosRate"].warnings
-    assert any("rests on 20 posts (fewer than 30)" in warning for warning in warnings)
+    assert any("rests on 20 posts (fewer than 50)" in warning for warning in warnings)
     assert any("rests on 5 queries with evidence (fewer than 10)" in warning for warning in warnings)
 
 

@@ -110,8 +110,8 @@ def _holds(estimate: Estimate, resamples: int) -> None:
     if estimate.ci_method == "clopper-pearson":
         assert SAME in said
         assert estimate.value in {0.0, 1.0, 1000.0}
-    if estimate.n_clusters < 30:
-        assert "fewer than 30" in said
+    if estimate.n_clusters < 50:
+        assert "(fewer than 50)" in said
 
 
 def test_one_post_gives_no_interval_but_for_proportions() -> None:
@@ -184,17 +184,49 @@ def test_rounding_is_no_spread(prob: float) -> None:
 
 def test_few_posts_and_few_positives_are_warned_of() -> None:
     few = evaluated(many("10" * 8, [i / 16 for i in range(16)]), "AUROC")["AUROC"]
-    assert "rests on 16 posts (fewer than 30): read the interval with care" in few.warnings
-    assert "rests on 8 queries with evidence (fewer than 10)" in few.warnings
-    enough = evaluated(many("100" * 10, [i / 30 for i in range(30)]), "AUROC")["AUROC"]
-    assert (enough.n_clusters, enough.warnings) == (30, ())
+    assert few.warnings == (
+        "rests on 16 posts, 8 in effect (fewer than 50): such 95 % intervals held the truth in 94.6 to 98.8 % of "
+        "simulations of 30 posts",
+        "rests on 8 queries with evidence (fewer than 10)",
+    )
+    enough = evaluated(many("10" * 50, [i / 100 for i in range(100)]), "AUROC")["AUROC"]
+    assert (enough.n_clusters, enough.warnings) == (100, ())
+    rare = evaluated(many("1000" * 25, [i / 100 for i in range(100)]), "AUROC", "Brier")
+    assert "rests on 100 posts, 25 in effect (fewer than 50)" in rare["AUROC"].warnings[0]
+    assert rare["Brier"].warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("measure", "options", "words"),
+    [
+        ("Brier", {}, "such 95 % intervals held the truth in 91.5 to 99.9 % of simulations of 30 posts"),
+        (
+            "Brier",
+            {"method": "percentile"},
+            "such 95 % intervals held the truth in 88.0 to 100.0 % of simulations of 30 posts",
+        ),
+        ("AUROC", {"method": "bca"}, "such 95 % intervals held the truth in 87.1 to 93.3 % of simulations of 30 posts"),
+        ("Brier", {"level": 0.9}, "read the interval with care"),
+        ("ECE", {}, "read the interval with care"),
+        ("CalibrationSlope", {}, "read the interval with care"),
+    ],
+)
+def test_the_warning_says_what_was_measured_for_the_kind_and_the_method(
+    measure: str, options: dict[str, object], words: str
+) -> None:
+    run = many("10" * 20, [(i * 7 % 40) / 40 for i in range(40)])
+    warning = evaluated(run, measure, **options)[measure].warnings[0]
+    assert warning.startswith("rests on 40 posts")
+    assert warning.endswith(words)
 
 
 def test_a_group_is_warned_of_by_its_own_size() -> None:
     found = evaluated(tied_run(), "AUROC")
-    assert not any("fewer" in said for said in found["AUROC"].warnings)
+    (overall,) = found["AUROC"].warnings
     for group in found.grouped("fold"):
-        assert any("fewer than 30" in said for said in group.warnings)
+        assert group.n_clusters < found["AUROC"].n_clusters
+        assert group.warnings[0].startswith(f"rests on {group.n_clusters} posts")
+        assert group.warnings[0] != overall
 
 
 def test_undefined_replicates_are_counted_and_left_out() -> None:

@@ -16,16 +16,18 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from evidentia.evaluation.cluster_sums import per_cluster
+from evidentia.evaluation.compare import differing_posts
 from evidentia.evaluation.compute import Computation, compute
 from evidentia.evaluation.curves import reliability_curve
 from evidentia.evaluation.groups import OVERALL
 from evidentia.evaluation.intervals import Resampling, intervals
-from evidentia.evaluation.narrate import Narrator
+from evidentia.evaluation.narrate import Narrator, simulated_kind
 from evidentia.evaluation.plan import Plan
 from evidentia.evaluation.replicates import replicate
 from evidentia.measures.core import Additive, Sweep
 from evidentia.report.console import HEADLINE
 from evidentia.results import Estimate
+from evidentia.results.sample_size import Sample, comparison_warnings
 from evidentia.stats.intervals import standard_errors
 from evidentia.stats.testing import t_test
 from evidentia.tables.queries import Floats, Queries
@@ -133,7 +135,7 @@ def cell(shape: str, posts: int, sets: int, seed: int = 2026) -> Counts:
 
 
 def _warned(words: Iterable[str]) -> bool:
-    return any("read the interval with care" in word for word in words)
+    return any(word.startswith("rests on") and " posts" in word for word in words)
 
 
 def estimates(queries: Queries, names: Iterable[str], seed: int) -> dict[str, Estimate]:
@@ -218,7 +220,10 @@ def paired(shape: str, posts: int, sets: int, seed: int = 2026) -> Counts:
             tally = held[name, "t"]
             tally.of += not np.isnan(p)
             tally.above += p <= 0.05
-            tally.warned += cells[0].clusters[0] < 30
+            sample = Sample(int(cells[0].clusters[0]), float(effective[0]), 10, simulated_kind(a.definition))
+            differing = differing_posts(one, other, *want)
+            counted = None if differing is None else int(differing[0])  # 0: the number says that it has no interval
+            tally.warned += counted == 0 or any(comparison_warnings(sample, counted))
     return held
 
 

@@ -23,6 +23,7 @@ from evidentia.verify.ranking import value_of
 from evidentia.verify.recompute import recompute
 from evidentia.verify.replicate_fits import solve_line
 from evidentia.verify.study import Study
+from evidentia.verify.tally import Tally
 from evidentia.verify.words import label_of, meaning_of
 
 few_scores = st.lists(st.tuples(st.sampled_from([0.0, 0.1, 0.5, 0.9, 1.0]), st.booleans()), max_size=25)
@@ -189,7 +190,7 @@ def test_both_solvers_of_the_fits_agree_next_to_certainties(pairs: list[tuple[fl
         value, flaw = solve(prob, label, np.ones(len(pairs)))
         found = recompute(study, define(name), study.whole)
         assert (found.flaw is None) == (flaw == 0)
-        assert found.value == pytest.approx(value, abs=1e-9, rel=1e-10)
+        assert found.value == pytest.approx(value, abs=1e-9)
 
 
 def test_a_slope_that_hangs_on_a_tiny_overlap() -> None:
@@ -212,7 +213,7 @@ def test_all_solvers_of_the_slope_agree_where_the_classes_hardly_overlap(
 ) -> None:
     """Labels by a cut but for one pair beside it: a slope in the hundreds hangs on the last digits of two numbers.
 
-    A slope of 84 at an overlap of 1e-7 was seen to differ by 2e-11 of itself, which is more than ``verify`` allows.
+    A slope of 84 at an overlap of 1e-7 was seen to differ by 2e-11 of itself: the last digit of a logarithm decides.
     """
     pairs = [(prob, prob > cut + overlap) for prob in probs] + [(cut, True), (cut + overlap, False)]
     prob, label = np.array([p for p, _ in pairs]), np.array([y for _, y in pairs])
@@ -220,7 +221,9 @@ def test_all_solvers_of_the_slope_agree_where_the_classes_hardly_overlap(
     study = Study(of_probs(*pairs))
     found = recompute(study, define("CalibrationSlope"), study.whole)
     assert (found.flaw is None) == (flaw == 0)
-    assert found.value == pytest.approx(value, abs=1e-9, rel=1e-10)
     line = solve_line(logit(prob), label)
     assert (line is None) == (flaw != 0)
-    assert line is None or line[1] == pytest.approx(value, abs=1e-9, rel=1e-10)
+    tally = Tally()
+    tally.number("reference", value, found.value)
+    tally.number("replicates", value, value if line is None else line[1])
+    assert tally.mismatches == []

@@ -72,10 +72,20 @@ def test_every_small_run_verifies(data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("labels", LABELS)
 @pytest.mark.parametrize(
-    "probs", [(0.0, 1.0, 1.0, 0.0, 1.0, 1.0), (1e-14, 1 - 1e-14) * 3, (1e-9, 1 - 1e-11, 0.5, 0.5) * 2]
+    "probs",
+    [
+        (0.0, 1.0, 1.0, 0.0, 1.0, 1.0),
+        (1e-14, 1 - 1e-14) * 3,
+        (1e-9, 1 - 1e-11, 0.5, 0.5) * 2,
+    ],
 )
 def test_the_fits_of_hard_answers_verify(probs: Sequence[float], labels: str, tmp_path: Path) -> None:
     assert verified(frame(probs, labels, folds=2), tmp_path / "out", measures=FITS).mismatches == ()
+
+
+def test_a_shift_that_moves_by_rounding_alone_has_no_interval_on_either_side(tmp_path: Path) -> None:
+    table = frame([1e-5] * 6 + [0.99999] * 6, "all wrong")
+    assert verified(table, tmp_path / "out", measures=FITS, ci_method="percentile").mismatches == ()
 
 
 @pytest.mark.parametrize("labels", LABELS)

@@ -10,18 +10,20 @@ import numpy as np
 
 from evidentia.errors import InputError, counted, shown
 from evidentia.evaluation.choose import Choice
+from evidentia.evaluation.cluster_sums import per_cluster
 from evidentia.evaluation.compute import Cell, Want, compute
 from evidentia.evaluation.groups import OVERALL, Grouping, grouping_by
-from evidentia.evaluation.intervals import Resampling, left_out_warning, small_sample_warnings, spread_out
-from evidentia.evaluation.narrate import reservations
+from evidentia.evaluation.intervals import Resampling, spread_out
+from evidentia.evaluation.narrate import reservations, simulated_kind
 from evidentia.evaluation.needs import unmet
 from evidentia.evaluation.plan import Plan, Thresholds, with_tuned_decisions
 from evidentia.evaluation.replicates import Progress, part_of, replicate
 from evidentia.measures import Definition, Profile, resolve
-from evidentia.measures.core import Macro
+from evidentia.measures.core import Additive, Args, Macro
 from evidentia.measures.names import group_suffix
 from evidentia.measures.profiles import PER_CRITERION
 from evidentia.results import Comparison, Delta, Design, pairs
+from evidentia.results.sample_size import Sample, comparison_warnings, left_out_warning
 from evidentia.stats.intervals import Limits, standard_errors, t_quantile
 from evidentia.stats.testing import holm, t_test
 from evidentia.tables import Run
@@ -29,6 +31,7 @@ from evidentia.tables.queries import Floats, Ints, Queries
 
 OnMismatch = Literal["error", "intersect"]
 Key = tuple[str, str]
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -185,13 +188,18 @@ def _side(system: System, definitions: Sequence[Definition]) -> _Side:
 
 @dataclass(frozen=True, eq=False)
 class _Paired:
-    """A definition in both systems, group by group: the two cells, and limits and p of the replicate differences."""
+    """A definition in both systems, group by group: the two cells, and limits and p of the replicate differences.
+
+    ``effective``: the effective number of posts. ``differing``: the posts that the systems answer differently, if countable.
+    """
 
     definition: Definition
     grouping: Grouping
     cells: tuple[Cell, Cell]
     limits: Limits
     p: Floats
+    effective: Floats
+    differing: Ints | None
 
 
 @dataclass(frozen=True)
@@ -235,7 +243,8 @@ class _Pair:
             deltas, errors = cells[1].outcome.values - cells[0].outcome.values, standard_errors(differences, effective)
             reach = errors * t_quantile(effective, self.resampling.level)
             limits = Limits(deltas - reach, deltas + reach, np.isnan(differences).sum(axis=1))
-            paired = _Paired(d, g, cells, limits, t_test(deltas, errors, effective))
+            differing = differing_posts(*sides, d, g)
+            paired = _Paired(d, g, cells, limits, t_test(deltas, errors, effective), effective, differing)
             found[d, g.columns] = [self._delta(paired, i) for i in range(len(g))]
         return found
 
@@ -268,7 +277,9 @@ class _Pair:
         """The same reservations as an evaluation has; a name before one that holds for one of the two only."""
         label, codes = self.baseline.queries.label, paired.grouping.codes
         positives = int(label.sum() if codes is None else label[codes == i].sum())
-        yield from small_sample_warnings(min(int(cell.clusters[i]) for cell in paired.cells), positives)
+        posts = min(int(cell.clusters[i]) for cell in paired.cells)
+        sample = Sample(posts, float(paired.effective[i]), positives, simulated_kind(paired.definition))
+        yield from comparison_warnings(sample, None if paired.differing is None else int(paired.differing[i]))
         yield from left_out_warning(int(paired.limits.left_out[i]), self.resampling.resamples)
         said = {
             side.name: reservations(paired.definition, cell, i, side.thresholds)
@@ -277,6 +288,27 @@ class _Pair:
         for words in dict.fromkeys(word for mine in said.values() for word in mine):
             whose = [name for name, mine in said.items() if words in mine]
             yield words if len(whose) == len(said) else f"{whose[0]}: {words}"
+
+
+def differing_posts(first: Queries, second: Queries, definition: Definition, grouping: Grouping) -> Ints | None:
+    """In how many posts of every group two systems add different sums to a measure; None where it is not made of sums."""
+    kind, args = definition.kind, definition.args
+    if not isinstance(kind, Additive):
+        return None
+    counts = []
+    for code in range(len(grouping)):
+        rows = None if grouping.codes is None else np.flatnonzero(grouping.codes == code)
+        parts = [queries if rows is None else queries.take(rows) for queries in (first, second)]
+        one, other = (per_cluster(part, kind.statistic, args) for part in parts)
+        used = _used_columns(kind, one.sum(axis=0) + other.sum(axis=0), args)
+        counts.append(np.count_nonzero((np.abs(one - other) > ROUNDING)[:, used].any(axis=1)))
+    return np.array(counts)
+
+
+def _used_columns(kind: Additive, sums: Floats, args: Args) -> Ints:
+    """The columns of a statistic that a measure depends on: several measures may share one statistic."""
+    moved = kind.finish(sums + np.vstack([np.zeros_like(sums), np.diag(1 + sums / 2)]), args).values
+    return np.flatnonzero(moved[1:] != moved[0])
 
 
 def judged(deltas: Sequence[Delta], family: str, alpha: float, *, once: bool = False) -> list[Delta]:

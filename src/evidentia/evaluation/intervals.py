@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -29,7 +29,6 @@ from evidentia.tables.queries import Floats, Ints, Queries
 
 Method = Literal["auto", "percentile", "bca"]
 INVERSION = "test inversion"
-FEW_CLUSTERS, FEW_POSITIVES = 30, 10
 SAME = "every resample gives the same value"
 
 
@@ -203,19 +202,3 @@ def _exact(value: float, bounds: Bounds, clusters: int, level: float) -> tuple[f
 def spread_out(low: float, high: float) -> bool:
     """Whether two limits differ by more than rounding; not by a round decimal, which squared errors would meet exactly."""
     return high - low > 2.0**-40 * max(1.0, abs(low), abs(high))
-
-
-def small_sample_warnings(clusters: int, positives: int | None, unit: str = "post") -> tuple[str, ...]:
-    """What to say about a number that rests on few posts or few positives (None: it has none to count)."""
-    few: list[str] = []
-    if clusters < FEW_CLUSTERS:
-        few.append(f"rests on {counted(clusters, unit)} (fewer than {FEW_CLUSTERS}): read the interval with care")
-    if positives is not None and positives < FEW_POSITIVES:
-        few.append(f"rests on {counted(positives, 'query', 'queries')} with evidence (fewer than {FEW_POSITIVES})")
-    return tuple(few)
-
-
-def left_out_warning(left_out: int, resamples: int) -> Iterable[str]:
-    """A word where more than one replicate in twenty was undefined."""
-    if left_out > resamples / 20:
-        yield f"undefined in {left_out:,} of {resamples:,} resamples, which are left out of the interval"

@@ -8,15 +8,24 @@ import numpy as np
 
 from evidentia.evaluation.compute import Cell, Computation
 from evidentia.evaluation.groups import Grouping
-from evidentia.evaluation.intervals import Intervals, Resampling, left_out_warning, small_sample_warnings
+from evidentia.evaluation.intervals import Intervals, Resampling
 from evidentia.evaluation.plan import Plan, Thresholds
 from evidentia.measures import Definition, Profile
-from evidentia.measures.core import Args, Macro
+from evidentia.measures.core import Additive, Args, Macro, Sweep
 from evidentia.measures.names import group_suffix
 from evidentia.protocol import UNTUNABLE
 from evidentia.results import Distribution, Estimate
+from evidentia.results.sample_size import Kind, Sample, interval_warnings, left_out_warning
 from evidentia.stats.spread import fold_summary, grouped_distributions
 from evidentia.tables.queries import Ints
+
+
+def simulated_kind(definition: Definition) -> Kind | None:
+    """The kind whose intervals were simulated with few posts, if the definition is of one."""
+    kind = definition.kind
+    if isinstance(kind, Sweep):
+        return "sweep"
+    return "sum" if isinstance(kind, Additive) and kind.gaps is None else None
 
 
 @dataclass(frozen=True)
@@ -113,8 +122,10 @@ class Narrator:
         if found is None:
             return estimate
         interval = found[index]
+        effective = float(self.computation.effective(definition, grouping)[index])
+        sample = Sample(estimate.n_clusters, effective, positives, simulated_kind(definition))
         notes = [
-            *small_sample_warnings(estimate.n_clusters, positives),
+            *interval_warnings(sample, self.resampling.method, self.resampling.level),
             *left_out_warning(interval.left_out, self.resampling.resamples),
         ]
         if interval.reason is not None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from evidentia.errors import InputError, counted, shown
 from evidentia.evaluation.compare import OnMismatch, judged, p_value
-from evidentia.evaluation.intervals import Resampling, left_out_warning, small_sample_warnings, spread_out
+from evidentia.evaluation.intervals import Resampling, spread_out
 from evidentia.evaluation.replicates import Progress
 from evidentia.evaluation.selective import ALL, Readings, Want, outcome_of, signals_for, task_for
 from evidentia.evaluation.selective_result import unit_of
@@ -20,6 +20,7 @@ from evidentia.measures.profiles import COVERAGES, SELECTIVE
 from evidentia.measures.registry import Definition, resolve
 from evidentia.measures.selective import reached
 from evidentia.results import Delta, SelectiveComparison
+from evidentia.results.sample_size import cluster_warnings, left_out_warning
 from evidentia.results.selective import REFUSED, UNTESTED
 from evidentia.stats.coverage import counts_to_reach
 from evidentia.stats.intervals import Limits, percentile_limits
@@ -227,7 +228,7 @@ class _Pair:
     def _warnings(self, definition: Definition, limits: Limits, *, sound: bool, width: bool) -> list[str]:
         clusters, unit = len(self.sides[0].cluster_ids), unit_of(self.sides[0])
         said = [
-            *small_sample_warnings(clusters, None, unit),
+            *cluster_warnings(clusters, unit),
             *left_out_warning(int(limits.left_out[0]), self.resampling.resamples),
         ]
         if not sound:

@@ -9,14 +9,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from evidentia.evaluation.intervals import (
-    Interval,
-    MethodLimits,
-    Resampling,
-    interval_of,
-    left_out_warning,
-    small_sample_warnings,
-)
+from evidentia.evaluation.intervals import Interval, MethodLimits, Resampling, interval_of
 from evidentia.evaluation.narrate import reason_of
 from evidentia.evaluation.replicates import Progress
 from evidentia.evaluation.selective import Readings, Task, Want, kernel_of, outcome_of, task_for
@@ -26,6 +19,7 @@ from evidentia.measures.names import group_suffix
 from evidentia.measures.profiles import SELECTIVE
 from evidentia.measures.registry import canonical
 from evidentia.results import Estimate, Evaluation
+from evidentia.results.sample_size import cluster_warnings, left_out_warning
 from evidentia.stats.intervals import Limits, bca_limits, percentile_limits
 from evidentia.stats.resampling import ResamplingPlan
 from evidentia.stats.risk_coverage import Curves, Ranking, within_ties
@@ -156,7 +150,7 @@ class _Narrator:
         if interval is None:
             return []
         said = [
-            *small_sample_warnings(clusters, None, unit),
+            *cluster_warnings(clusters, unit),
             *left_out_warning(interval.left_out, self.resampling.resamples),
         ]
         if interval.reason is not None:

@@ -235,6 +235,7 @@ NO_SLOPE = (
 )
 NO_SHIFT = ("one class only", "no shift of the probabilities strictly between 0 and 1 makes the mean right")
 FLAT = 1e-4  # curvature below it says nothing, and its sums have too few digits for a step
+ROUNDED = 1e-9
 FAR = 5.0 * (1 + 1e-9)  # small counts make steps of exactly 5, which rounding must not decide about
 STEP = "Intervals take one Newton step from the estimate in every resample."
 
@@ -272,8 +273,12 @@ def _slope_step(at: Floats, sums: Floats) -> Floats:
 
 
 def _trusted(shift: Floats, curvature: Floats) -> Floats:
-    """A Newton step; NaN where there is next to no curvature, or where it would go so far that one step means nothing."""
+    """A Newton step; NaN where there is next to no curvature, or where it would go so far that one step means nothing.
+
+    A step of less than ``ROUNDED`` comes from rounding and is none.
+    """
     step: Floats = np.divide(shift, curvature, out=np.full(curvature.shape, np.nan), where=curvature > FLAT)
+    step[np.abs(step) < ROUNDED] = 0.0
     return np.where(np.abs(step) <= FAR, step, np.nan)
 
 

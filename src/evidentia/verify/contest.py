@@ -9,21 +9,20 @@ from typing import Any
 
 import numpy as np
 
+from evidentia.results.sample_size import Sample, comparison_warnings, left_out_warning
 from evidentia.verify.catalogue import Definition
 from evidentia.verify.draws import Draws, Floats, Progress, draws_of
 from evidentia.verify.expected import Entry
 from evidentia.verify.interval_arrays import arrays_of
 from evidentia.verify.interval_names import read_definition
 from evidentia.verify.interval_tuning import tuned_decisions
-from evidentia.verify.intervals import small_samples
 from evidentia.verify.limits import deviate, spread_of, spread_out
 from evidentia.verify.names import Pairs, suffix
 from evidentia.verify.profiles import Profile
 from evidentia.verify.recompute import Found, recompute
 from evidentia.verify.replicate_loop import Loop
 from evidentia.verify.replicate_plan import Planned, Planner
-from evidentia.verify.replicate_table import replicated
-from evidentia.verify.selective_words import left_out_words
+from evidentia.verify.replicate_table import Stepped, Summed, replicated
 from evidentia.verify.study import Study
 from evidentia.verify.tally import Tally
 from evidentia.verify.warnings import undefined_criteria, untuned_folds
@@ -85,6 +84,13 @@ class Side:
                 progress(done, self.draws.resamples)
 
         return dict(zip(self.wants, replicated(recipes, planner.table, self.draws, report), strict=True))
+
+    def post_sums(self, want: Want) -> Floats | None:
+        """What every post adds to a number (columns x posts), where that is what the number is made of."""
+        recipe = self.planned[want].recipe
+        if not isinstance(recipe, Summed) or isinstance(recipe, Stepped):
+            return None
+        return np.array([self._planner.table.columns[place] for place in recipe.places])
 
     def check_loop(self, values: dict[Want, Floats], tally: Tally) -> None:
         """A few draws again by a plain loop."""
@@ -158,7 +164,13 @@ class Contest:
         }
 
     def _words(self, want: Want, found: tuple[Found, Found], differences: Floats) -> list[str]:
-        study = self.baseline.study
+        study, plans = self.baseline.study, [side.planned[want] for side in (self.baseline, self.system)]
+        sample = Sample(
+            min(one.clusters for one in found),
+            min(plan.effective for plan in plans),
+            study.positives(study.scope(want[1])),
+            plans[0].kind,
+        )
         left_out = int(np.count_nonzero(np.isnan(differences)))
         spoken = {
             side.name: side.reservations(want, one)
@@ -167,10 +179,15 @@ class Contest:
         words = dict.fromkeys(word for mine in spoken.values() for word in mine)
         holders = {word: [name for name, mine in spoken.items() if word in mine] for word in words}
         return [
-            *small_samples(min(one.clusters for one in found), study.positives(study.scope(want[1]))),
-            *left_out_words(left_out, self.terms.resamples),
+            *comparison_warnings(sample, self._differing(want)),
+            *left_out_warning(left_out, self.terms.resamples),
             *(word if len(names) == len(spoken) else f"{names[0]}: {word}" for word, names in holders.items()),
         ]
+
+    def _differing(self, want: Want) -> int | None:
+        """In how many posts the two systems add different sums; None where the number is not made of sums."""
+        one, other = (side.post_sums(want) for side in (self.baseline, self.system))
+        return None if one is None or other is None else int((np.abs(one - other) > 1e-9).any(axis=0).sum())
 
 
 def _error(differences: Floats, posts: float) -> float | None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from evidentia.results.sample_size import interval_warnings, left_out_warning
 from evidentia.verify.draws import Draws, Floats, LeftOut, Progress, draws_of
 from evidentia.verify.evidence import Query, read_tune
 from evidentia.verify.folder import ResultFolder
@@ -21,10 +22,9 @@ from evidentia.verify.replicate_loop import Loop
 from evidentia.verify.replicate_plan import Planned, Planner, batches
 from evidentia.verify.replicate_table import on_all, replicated
 from evidentia.verify.tally import Tally
+from evidentia.verify.warnings import about_intervals
 
 CELLS = 1 << 25  # replicate values held at once: 256 MB
-FEW_POSTS, FEW_POSITIVES = 30, 10
-ABOUT_INTERVALS = ("rests on ", "undefined in ", "interval: ", "no interval: ")
 SAME = "every resample gives the same value"
 
 
@@ -160,11 +160,10 @@ class _Checker:
             proportion=made.proportion,
             base=base,
         )
-        notes = list(small_samples(made.clusters, made.positives))
-        if left_out > self.settings.resamples / 20:
-            notes.append(
-                f"undefined in {left_out:,} of {self.settings.resamples:,} resamples, which are left out of the interval"
-            )
+        notes = [
+            *interval_warnings(made.sample, self.settings.method, self.settings.level),
+            *left_out_warning(left_out, self.settings.resamples),
+        ]
         if reason is not None:
             notes.append(f"{'no interval' if limits is None else 'interval'}: {reason}")
         return Interval(limits, method, left_out, tuple(notes))
@@ -220,18 +219,6 @@ def _usual_limits(settings: Settings, drawn: Drawn, effective: float, bounds: Pa
     return found, ("t", "log-t", "logit-t")[sum(map(math.isfinite, bounds))]
 
 
-def small_samples(clusters: int, positives: int) -> Sequence[str]:
-    """What is said about a number that rests on few posts or few positives."""
-    said = []
-    if clusters < FEW_POSTS:
-        posts = f"{clusters:,} post{'' if clusters == 1 else 's'}"
-        said.append(f"rests on {posts} (fewer than {FEW_POSTS}): read the interval with care")
-    if positives < FEW_POSITIVES:
-        words = f"{positives:,} {'query' if positives == 1 else 'queries'}"
-        said.append(f"rests on {words} with evidence (fewer than {FEW_POSITIVES})")
-    return said
-
-
 def compare(tally: Tally, name: str, entry: Mapping[str, Any], made: Interval) -> None:
     """Compare what an entry says about its interval with what it should say."""
     said = entry["ci"]
@@ -240,5 +227,5 @@ def compare(tally: Tally, name: str, entry: Mapping[str, Any], made: Interval) -
         tally.number(f"{name}: ci {side}", reported, recomputed)
     tally.exact(f"{name}: ci_method", entry["ci_method"], made.method)
     tally.exact(f"{name}: replicates_left_out", entry["replicates_left_out"], made.left_out)
-    spoken = [warning for warning in entry["warnings"] if warning.startswith(ABOUT_INTERVALS)]
+    spoken = [warning for warning in entry["warnings"] if about_intervals(warning)]
     tally.exact(f"{name}: warnings about the interval", spoken, list(made.notes))

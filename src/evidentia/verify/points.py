@@ -114,7 +114,7 @@ def _check_entry(where: str, said: Mapping[str, Any], entry: Entry, points: Poin
     compare(f"{where}: distribution", said["distribution"], _distribution(entry, points), tally)
     compare(f"{where}: details", said["details"], found.details, tally)
     kept = [warning for warning in said["warnings"] if not about_intervals(warning)]
-    tally.exact(f"{where}: warnings", kept, point_warnings(points.study, entry, found, folds, points.resamples))
+    tally.exact(f"{where}: warnings", kept, point_warnings(points.study, entry, found, folds))
 
 
 def _distribution(entry: Entry, points: Points) -> dict[str, Any] | None:

@@ -11,6 +11,7 @@ from evidentia.verify.replicate_table import Finish
 
 TINY = 2.0**-52
 FLAT = 1e-4  # curvature below this has no step
+NONE = 1e-9  # a shorter step is rounding
 FAR = 5.0 + 5e-9  # a longer step, in log-odds or in units of the slope, is not trusted; 5 itself is, however rounded
 
 
@@ -79,6 +80,7 @@ def _rest(line: Floats, label: Bools) -> Floats:
 def _step(gradient: Floats, curvature: Floats) -> Floats:
     """One Newton step; none where the curvature is flat, or where it would go further than one step can be trusted."""
     step = gradient / np.where(curvature > FLAT, curvature, 1.0)
+    step = np.where(np.abs(step) < NONE, 0.0, step)
     return np.where((curvature > FLAT) & (np.abs(step) <= FAR), step, np.nan)
 
 

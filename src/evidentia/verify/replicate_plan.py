@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from evidentia.results.sample_size import Kind, Sample
 from evidentia.verify import replicate_fits as fits
 from evidentia.verify import replicate_posts as posts
 from evidentia.verify.draws import Bools
@@ -35,6 +36,12 @@ class Planned:
     proportion: bool
     effective: float
     gaps: tuple[Recipe, ...] = ()
+    kind: Kind | None = None
+
+    @property
+    def sample(self) -> Sample:
+        """What the number rests on."""
+        return Sample(self.clusters, self.effective, self.positives, self.kind)
 
 
 @dataclass(eq=False)
@@ -55,7 +62,7 @@ class Planner:
         positives = int(np.count_nonzero(rows & self.run.label))
         effective = float(clusters) if posts.by_post(what) else self._effective(what, rows & population)
         recipe = self._recipe(what, rows)
-        return Planned(recipe, clusters, positives, proportion, effective, self._gaps(what, rows))
+        return Planned(recipe, clusters, positives, proportion, effective, self._gaps(what, rows), _kind(what))
 
     def _effective(self, what: Defined, rows: Bools) -> float:
         """Of a sweep, what its rarer class has; units are candidates where it runs over them."""
@@ -142,6 +149,13 @@ class Planner:
 
 def _is_sweep(what: Defined) -> bool:
     return what.base in {"AUROC", "AUPRC"} or (what.base == "TPR" and not what.tuned)
+
+
+def _kind(what: Defined) -> Kind | None:
+    """The kind of number under which its intervals were simulated; calibration errors, fits and means over criteria were not."""
+    if what.over_criteria or what.base in FITS or what.base == "ECE":
+        return None
+    return "sweep" if _is_sweep(what) else "sum"
 
 
 def _is_ranking(what: Defined) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from evidentia.errors import counted
+from evidentia.results.sample_size import cluster_warnings, left_out_warning
 from evidentia.verify.draws import Floats
 from evidentia.verify.folder import ResultFolder
 from evidentia.verify.limits import SAME, percentile_limits, spread_out
@@ -27,7 +28,7 @@ from evidentia.verify.selective_reference import (
     value_of,
 )
 from evidentia.verify.selective_settings import Settings, lacking, usable, usual_definitions, wants_of
-from evidentia.verify.selective_words import bound_words, few_clusters, left_out_words, out_of_reach, unfair
+from evidentia.verify.selective_words import bound_words, out_of_reach, unfair
 from evidentia.verify.tally import Tally
 
 Progress = Callable[[int, int], None]
@@ -157,8 +158,8 @@ class Contest:
         self, measure: Measure, sides: Sequence[Ordered], differences: Floats, *, sound: bool, width: bool
     ) -> list[str]:
         said = [
-            *few_clusters(len(clusters_of(self.sides[0])), self.settings.unit),
-            *left_out_words(int(np.count_nonzero(np.isnan(differences))), self.settings.resamples),
+            *cluster_warnings(len(clusters_of(self.sides[0])), self.settings.unit),
+            *left_out_warning(int(np.count_nonzero(np.isnan(differences))), self.settings.resamples),
         ]
         if not sound:
             cut = None if measure.cut == "common" else measure.cut

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evidentia.errors import counted
+from evidentia.results.sample_size import cluster_warnings, left_out_warning
 from evidentia.verify.selective_reference import Measure, Ordered, steps_within
 
 COMPARABLE = "The same area over one range of coverages, which makes systems that abstain differently comparable."
@@ -31,7 +31,6 @@ TEXTS: dict[tuple[str, str | None], tuple[str, str]] = {
 }
 CONVENTION = "the value is a convention, not a measurement"
 SAME = "every resample gives the same value"
-FEW = 30
 
 
 @dataclass(frozen=True)
@@ -45,24 +44,10 @@ class Interval:
 
     def words(self, clusters: int, unit: str, resamples: int) -> list[str]:
         """Every reservation that an interval carries."""
-        said = [*few_clusters(clusters, unit), *left_out_words(self.left_out, resamples)]
+        said = [*cluster_warnings(clusters, unit), *left_out_warning(self.left_out, resamples)]
         if self.reason is not None:
             said.append(f"{'interval' if self.limits else 'no interval'}: {self.reason}")
         return said
-
-
-def few_clusters(clusters: int, unit: str) -> list[str]:
-    """A word about small samples."""
-    if clusters >= FEW:
-        return []
-    return [f"rests on {counted(clusters, unit)} (fewer than {FEW}): read the interval with care"]
-
-
-def left_out_words(left_out: int, resamples: int) -> list[str]:
-    """A word where more than one resample in twenty is undefined."""
-    if 20 * left_out <= resamples:
-        return []
-    return [f"undefined in {left_out:,} of {resamples:,} resamples, which are left out of the interval"]
 
 
 def flaw_of(measure: Measure) -> str:

@@ -1,4 +1,4 @@
-"""What must be said beside a number: what it leaves out, and how little it rests on."""
+"""What must be said beside a number: what it leaves out."""
 
 from __future__ import annotations
 
@@ -10,25 +10,23 @@ from evidentia.verify.study import Study
 
 if TYPE_CHECKING:
     from evidentia.verify.points import Folds
-
-FEW_POSTS, FEW_POSITIVES = 30, 10
+ABOUT_INTERVALS = ("rests on ", "undefined in ", "interval: ", "no interval: ")
 
 
 def about_intervals(warning: str) -> bool:
-    """Whether a warning speaks of the resamples; intervals are recomputed apart.
+    """Whether a warning speaks of the interval; intervals are recomputed apart.
 
     >>> about_intervals("no interval: every resample gives the same value"), about_intervals("rests on 2 posts")
-    (True, False)
+    (True, True)
     """
-    return warning.startswith(("interval: ", "no interval: ", "undefined in "))
+    return warning.startswith(ABOUT_INTERVALS)
 
 
-def point_warnings(study: Study, entry: Entry, found: Found, folds: Folds | None, resamples: int) -> list[str]:
+def point_warnings(study: Study, entry: Entry, found: Found, folds: Folds | None) -> list[str]:
     """The warnings of an entry, but for those about its interval, in their order."""
     return [
         *undefined_criteria(found),
         *untuned_folds(study, entry),
-        *(_small(study, entry, found) if resamples else ()),
         *_undefined_folds(folds),
     ]
 
@@ -49,18 +47,6 @@ def untuned_folds(study: Study, entry: Entry) -> list[str]:
         for fold, threshold in study.thresholds(str(entry.definition.cut)).items()
         if not threshold.usable and own in {None, fold}
     ]
-
-
-def _small(study: Study, entry: Entry, found: Found) -> list[str]:
-    positives = study.positives(study.scope(entry.group))
-    said = []
-    if found.clusters < FEW_POSTS:
-        posts = "1 post" if found.clusters == 1 else f"{found.clusters} posts"
-        said.append(f"rests on {posts} (fewer than {FEW_POSTS}): read the interval with care")
-    if positives < FEW_POSITIVES:
-        queries = "1 query" if positives == 1 else f"{positives} queries"
-        said.append(f"rests on {queries} with evidence (fewer than {FEW_POSITIVES})")
-    return said
 
 
 def _undefined_folds(folds: Folds | None) -> list[str]:
