@@ -33,7 +33,7 @@ def losses_add_up(subject: Subject) -> Verdict:
     wrong += found.losses.returned != int(run.queries.n_selected_gold.sum())
     if subject.folder is not None:
         wrong += _differing_cells(subject.folder.tables, found)
-    return looked_at(found.losses.gold, "gold sentence", wrong=wrong, what="sums do not agree")
+    return looked_at(found.losses.gold, "gold sentence", wrong=wrong, fault="sums do not agree")
 
 
 def _total(name: str, found: Attribution) -> int:
@@ -70,4 +70,4 @@ def k_is_not_pinned(subject: Subject) -> Verdict:
     if k.pinned >= PINNED:
         end, size = ("cap", k.cap) if k.at_cap >= k.at_floor else ("floor", k.floor)
         return warned(k.selections, f"{k.pinned:.1%} of {k.selections:,} selections are pinned at the {end} of {size}")
-    return looked_at(k.selections, "selection", wrong=0, what="", aside=f", of {k.floor} to {k.cap} sentences")
+    return looked_at(k.selections, "selection", wrong=0, fault="", aside=f", of {k.floor} to {k.cap} sentences")

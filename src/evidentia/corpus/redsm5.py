@@ -128,7 +128,7 @@ def _load(folder: Path) -> tuple[Loaded, Loaded, tuple[Source, ...]]:
     if problems:
         raise InputError(*problems)
     roles = zip(("posts", "annotations"), loaded, strict=True)
-    return loaded[0], loaded[1], tuple(Source(role, one.name, one.sha256, one.frame.height) for role, one in roles)
+    return loaded[0], loaded[1], tuple(Source(role, part.name, part.sha256, part.frame.height) for role, part in roles)
 
 
 def _rows(loaded: Loaded, columns: Sequence[str]) -> Iterator[tuple[str, ...]]:
@@ -137,8 +137,8 @@ def _rows(loaded: Loaded, columns: Sequence[str]) -> Iterator[tuple[str, ...]]:
 
 def _texts(loaded: Loaded, faults: Faults) -> dict[str, str]:
     texts: dict[str, str] = {}
-    for row, (given, text) in enumerate(_rows(loaded, _POST_COLUMNS)):
-        post = read_id({"post_id": given}, "post_id", "row", loaded.place(row), faults)
+    for row, (post_id, text) in enumerate(_rows(loaded, _POST_COLUMNS)):
+        post = read_id({"post_id": post_id}, "post_id", "row", loaded.place(row), faults)
         if post is None:
             continue
         if post in texts:
