@@ -77,8 +77,8 @@ def evaluate(
 
     def save(result: Evaluation, folder: Path, force: bool) -> None:
         def fill(temporary: Path) -> None:
-            given = None if tuning is None else to_document(tuning)
-            write_result(temporary, run, result, by=tuple(run.queries.slices), thresholds=given)
+            document = None if tuning is None else to_document(tuning)
+            write_result(temporary, run, result, by=tuple(run.queries.slices), thresholds=document)
             write_tables(result, temporary / "tables")
             write_curves(result, temporary / "figures")
             write_manifest(temporary, run, result, command=command, options=options, applied=applied)
@@ -165,7 +165,7 @@ def _systems(results: Sequence[Run | LoadedResult], names: Sequence[str] | None)
     called = list(names) if names is not None else _called(results)
     if len(called) != len(results):
         raise InputError(f"There are {len(results)} results but {len(called)} names.")
-    runs = [one if isinstance(one, Run) else one.run for one in results]
+    runs = [result if isinstance(result, Run) else result.run for result in results]
     return [System(name, run) for name, run in zip(called, runs, strict=True)]
 
 
@@ -183,7 +183,7 @@ def _loaded(result: object) -> Run | LoadedResult:
 
 
 def _may_compare_into(out: Path, results: Sequence[object], *, force: bool) -> None:
-    if any(isinstance(one, str | Path) and Path(one).resolve() == out.resolve() for one in results):
+    if any(isinstance(result, str | Path) and Path(result).resolve() == out.resolve() for result in results):
         raise InputError(
             "The comparison cannot be written over a result that it compares. Choose another folder with -o."
         )
@@ -192,7 +192,10 @@ def _may_compare_into(out: Path, results: Sequence[object], *, force: bool) -> N
 
 def _called(results: Sequence[Run | LoadedResult]) -> list[str]:
     """A name for every result: its folder's, numbered where two folders are called the same."""
-    plain = [f"system {i}" if isinstance(one, Run) else one.name or f"system {i}" for i, one in enumerate(results, 1)]
+    plain = [
+        f"system {i}" if isinstance(result, Run) else result.name or f"system {i}"
+        for i, result in enumerate(results, 1)
+    ]
     return [name if name not in plain[:i] else f"{name} ({i + 1})" for i, name in enumerate(plain)]
 
 

@@ -21,10 +21,10 @@ def card_counts(run: Run) -> Verdict:
     """The counts of the run are those of its dataset card."""
     if run.card is None:
         return not_applicable("no dataset card was given")
-    promised = [what for what in COUNTS if getattr(run.card, what) is not None]
+    promised = [field for field in COUNTS if getattr(run.card, field) is not None]
     wrong = check_card(run.card, run.queries)
-    told = "; ".join(f"{w.what}: the card says {w.expected}, the run has {w.found}" for w in wrong)
-    aside = f" on card {run.card.name}" + (f" ({told})" if told else "")
+    listed = "; ".join(f"{w.what}: the card says {w.expected}, the run has {w.found}" for w in wrong)
+    aside = f" on card {run.card.name}" + (f" ({listed})" if listed else "")
     return looked_at(len(promised), "count", wrong=len(wrong), fault="disagree", aside=aside)
 
 
@@ -38,8 +38,8 @@ def skipped_queries_return_nothing(run: Run) -> Verdict:
     wrong = int(np.count_nonzero(skipped & (queries.n_selected > 0)))
     empty = int(np.count_nonzero(~skipped & (queries.n_selected == 0)))
     let = f"{counted(empty, 'query', 'queries')} that the gate lets through {'returns' if empty == 1 else 'return'} nothing"
-    one, many, count = "query in state NEG", "queries in state NEG", int(skipped.sum())
-    return looked_at(count, one, many, wrong=wrong, fault=f"{many} return sentences", aside=f"; {let}, which is legal")
+    unit, many, count = "query in state NEG", "queries in state NEG", int(skipped.sum())
+    return looked_at(count, unit, many, wrong=wrong, fault=f"{many} return sentences", aside=f"; {let}, which is legal")
 
 
 @run_check("PROB001", title="Probabilities are finite and in [0, 1]", refused_as=("PROB_MISSING", "PROB_RANGE"))
@@ -104,8 +104,8 @@ def tuning_never_sees_evaluation_posts(run: Run) -> Verdict:
     key = ["fold", "post_id"] if both else ["post_id"]
     tuned = run.tune_frame.select(key).unique()
     shared = tuned.join(run.frame.select(key).unique(), on=key, how="inner")
-    what = "are evaluated in the same fold"
-    return looked_at(tuned.height, "TUNE post of a fold", "TUNE posts of folds", wrong=shared.height, fault=what)
+    fault = "are evaluated in the same fold"
+    return looked_at(tuned.height, "TUNE post of a fold", "TUNE posts of folds", wrong=shared.height, fault=fault)
 
 
 @run_check("RANK001", title="No list names a sentence twice", refused_as=("DUPLICATE_UID", "DUPLICATE_CANDIDATE"))
@@ -133,8 +133,8 @@ def gold_among_candidates(run: Run) -> Verdict:
     marked = run.candidates.filter("is_gold").select(key)
     lost = gold.join(marked, on=key, how="anti").height
     extra = marked.join(gold, on=key, how="anti").height
-    what = "are not marked among the candidates, or marked without being gold"
-    return looked_at(gold.height, "gold sentence", wrong=lost + extra, fault=what)
+    fault = "are not marked among the candidates, or marked without being gold"
+    return looked_at(gold.height, "gold sentence", wrong=lost + extra, fault=fault)
 
 
 @run_check("RANK003", title="A ranking stays within its post", refused_as=("RANKING_LEAVES_POST", "UID_IN_TWO_POSTS"))

@@ -87,7 +87,8 @@ def recomputed(verification: Recomputed) -> Condition:
     if not verification.comparisons:
         return Condition(VERIFIED, False, "the verification compared nothing")
     if verification.mismatches:
-        detail = f"{verification.mismatches:,} of {verification.comparisons:,} comparisons do not match: `evidentia verify` lists them"
+        share = f"{verification.mismatches:,} of {verification.comparisons:,}"
+        detail = f"{share} comparisons do not match: `evidentia verify` lists them"
         return Condition(VERIFIED, False, detail)
     return Condition(VERIFIED, True, f"{verification.comparisons:,} comparisons, no mismatch")
 

@@ -60,4 +60,4 @@ def _criterion(members: Mapping[str, Any], name: str, place: str, faults: Faults
         faults.add(wrong_type("criterion line", "prototypes", "a list of texts"), place)
         entries = None
     prototypes = (read_text({"prototype": entry}, "prototype", "entry", place, faults) for entry in entries or ())
-    return Criterion(name, text, tuple(one for one in prototypes if one is not None))
+    return Criterion(name, text, tuple(prototype for prototype in prototypes if prototype is not None))

@@ -73,9 +73,9 @@ def identity(plan: Plan, config: Mapping[str, Any], means: Sequence[Any]) -> str
     """A hash of everything that decides the outcome: configuration, posts, labels, and by what means."""
     posts = plan.posts
     assert posts.gold is not None
-    said = json.dumps([means, config, plan.folds.seed, plan.final], sort_keys=True)
-    digest = hashlib.sha256(said.encode())
-    for part in (posts.post_ids, posts.sent_uids, posts.texts, [str(one) for one in posts.criteria]):
+    encoded = json.dumps([means, config, plan.folds.seed, plan.final], sort_keys=True)
+    digest = hashlib.sha256(encoded.encode())
+    for part in (posts.post_ids, posts.sent_uids, posts.texts, [str(criterion) for criterion in posts.criteria]):
         digest.update(json.dumps(part).encode())
     digest.update(posts.offsets.tobytes() + np.packbits(posts.gold).tobytes())
     return digest.hexdigest()

@@ -164,8 +164,8 @@ def ranks(score: Floats, kept: Bools, offsets: Ints) -> Ints:
 
 def best(score: Floats, kept: Bools, offsets: Ints) -> Floats:
     """The best score among the candidates of each query, posts x criteria."""
-    found: Floats = np.maximum.reduceat(np.where(kept, score, -np.inf), offsets[:-1], axis=0)
-    return found
+    highest: Floats = np.maximum.reduceat(np.where(kept, score, -np.inf), offsets[:-1], axis=0)
+    return highest
 
 
 def worst(score: Floats, kept: Bools, offsets: Ints) -> Floats:

@@ -60,19 +60,19 @@ class ThresholdSteps:
 
     def counts(self, weights: Floats) -> ThresholdCounts:
         """The counts under some weightings (clusters x weightings)."""
-        made = (self.matrix @ weights.astype(self.kind)).reshape(2, self.rows, weights.shape[1])
+        counts = (self.matrix @ weights.astype(self.kind)).reshape(2, self.rows, weights.shape[1])
         for row in range(1, self.rows):  # numpy's own cumsum along this axis is slower
-            made[:, row] += made[:, row - 1]
-        return ThresholdCounts(made[0], made[1])
+            counts[:, row] += counts[:, row - 1]
+        return ThresholdCounts(counts[0], counts[1])
 
     def over(self, plan: Plan) -> ThresholdCounts:
         """The counts in every replicate of a plan."""
-        found: NDArray[Any] = np.empty((2, self.rows, plan.resamples), self.kind)
+        counts: NDArray[Any] = np.empty((2, self.rows, plan.resamples), self.kind)
 
         def work(replicates: slice, weights: Floats) -> None:
-            made = self.counts(weights)
-            found[0, :, replicates], found[1, :, replicates] = made.units, made.positives
+            block = self.counts(weights)
+            counts[0, :, replicates], counts[1, :, replicates] = block.units, block.positives
 
         for _ in in_threads(work, plan.blocks()):
             pass
-        return ThresholdCounts(found[0], found[1])
+        return ThresholdCounts(counts[0], counts[1])

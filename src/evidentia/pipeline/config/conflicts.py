@@ -21,14 +21,14 @@ class Clash:
     message: str
 
 
-def clashes(config: Config, given: frozenset[str]) -> Iterator[Clash]:
+def clashes(config: Config, present: frozenset[str]) -> Iterator[Clash]:
     """Everything that does not go together. ``given`` are the keys that the file itself has."""
     yield from _of_the_corpus(config)
     yield from _of_fusion(config)
     yield from _of_the_reranker(config)
     yield from _of_models(config)
     yield from _of_k(config)
-    yield from _of_gamma(config, given)
+    yield from _of_gamma(config, present)
     yield from _of_the_rule(config)
 
 
@@ -134,9 +134,9 @@ def _of_k(config: Config) -> Iterator[Clash]:
             )
 
 
-def _of_gamma(config: Config, given: frozenset[str]) -> Iterator[Clash]:
+def _of_gamma(config: Config, present: frozenset[str]) -> Iterator[Clash]:
     chosen = config.selection
-    if chosen.policy != "mass" and chosen.gamma == TUNE and "selection.gamma" in given:
+    if chosen.policy != "mass" and chosen.gamma == TUNE and "selection.gamma" in present:
         yield Clash(
             ("selection.policy", "selection.gamma"),
             f'[selection] gamma = "{TUNE}" is for policy = "mass"; "{chosen.policy}" has no gamma. Leave it out.',

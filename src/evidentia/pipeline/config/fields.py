@@ -86,8 +86,8 @@ class Whole(Kind):
     @property
     def words(self) -> str:
         """What is taken, in words."""
-        what = "a whole number" if self.multiple == 1 else f"a multiple of {self.multiple}"
-        return f"{what} from {self.low} to {self.high}"
+        number = "a whole number" if self.multiple == 1 else f"a multiple of {self.multiple}"
+        return f"{number} from {self.low} to {self.high}"
 
     def read(self, value: object) -> int:
         """The value as it is."""

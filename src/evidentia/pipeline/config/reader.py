@@ -33,8 +33,8 @@ class Reader:
             content = {}
         for key, value in content.items():
             if key not in known:
-                what = "there is no table [{}]" if isinstance(value, Mapping) else "{} stands outside the tables"
-                self._add(UNKNOWN, f"{what.format(_bare(key))}. {self._hint(str(key), list(known), '[{}]')}")
+                complaint = "there is no table [{}]" if isinstance(value, Mapping) else "{} stands outside the tables"
+                self._add(UNKNOWN, f"{complaint.format(_bare(key))}. {self._hint(str(key), list(known), '[{}]')}")
         return {name: self._table(table, content.get(name), name) for name, table in known.items()}
 
     def _table(self, made_of: type[Any], content: object, place: str) -> Any:

@@ -84,7 +84,7 @@ def _trunk(settings: GraphSettings, features: int, criterion: int) -> dict[str, 
         "dropout": nn.Dropout(settings.dropout),
     }
     for layer in range(settings.layers):
-        parts |= {f"{name}{layer}": made for name, made in _convolution(settings).items()}
+        parts |= {f"{name}{layer}": module for name, module in _convolution(settings).items()}
         parts[f"norm{layer}"] = nn.LayerNorm(size)
     return parts
 
@@ -95,8 +95,8 @@ def _convolution(settings: GraphSettings) -> dict[str, Any]:
     if settings.conv == "sage":
         return {name: layers.GraphConv(size, size, aggr="mean") for name in ("steps", "likeness")}
     kind = {"gat": layers.GATConv, "gatv2": layers.GATv2Conv}[settings.conv]
-    made = kind(size, size // settings.heads, settings.heads, edge_dim=EDGE_FEATURES, add_self_loops=False)
-    return {"conv": made}
+    convolution = kind(size, size // settings.heads, settings.heads, edge_dim=EDGE_FEATURES, add_self_loops=False)
+    return {"conv": convolution}
 
 
 def _head(width: int, settings: GraphSettings) -> Any:
@@ -116,11 +116,11 @@ def _told_by_neighbours(parts: Parts, layer: int, hidden: Tensor, batch: Batch, 
     if settings.conv == "sage":
         step = batch.edge_features[:, 1] > 0
         strength = torch.sigmoid(batch.edge_features[:, 0])  # weights are standardised, so they may be negative
-        told = parts[f"steps{layer}"](hidden, batch.edges[:, step], strength[step])
-        told = told + parts[f"likeness{layer}"](hidden, batch.edges[:, ~step], strength[~step])
+        messages = parts[f"steps{layer}"](hidden, batch.edges[:, step], strength[step])
+        messages = messages + parts[f"likeness{layer}"](hidden, batch.edges[:, ~step], strength[~step])
     else:
-        told = parts[f"conv{layer}"](hidden, batch.edges, batch.edge_features)
-    return hidden + parts["dropout"](torch.nn.functional.gelu(parts[f"norm{layer}"](told)))
+        messages = parts[f"conv{layer}"](hidden, batch.edges, batch.edge_features)
+    return hidden + parts["dropout"](torch.nn.functional.gelu(parts[f"norm{layer}"](messages)))
 
 
 def _told_by_sentences(

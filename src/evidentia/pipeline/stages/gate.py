@@ -68,12 +68,12 @@ class PooledGate:
     def score(self, space: Parts, model: Parts, inputs: QueryTable) -> Floats:
         """The log odds that each query has evidence, posts x criteria."""
         features = _flat(inputs.values)
-        said = []
+        answers = []
         if self.model != "logistic":
-            said.append(ask_trees(model, features))
+            answers.append(ask_trees(model, features))
         if self.model != "boosting":
-            said.append(ask_logistic(model, one_per_criterion(features, inputs.values.shape[1])))
-        odds: Floats = np.mean(said, axis=0).reshape(inputs.values.shape[:2])
+            answers.append(ask_logistic(model, one_per_criterion(features, inputs.values.shape[1])))
+        odds: Floats = np.mean(answers, axis=0).reshape(inputs.values.shape[:2])
         return odds
 
 
@@ -91,8 +91,8 @@ class BestCandidate:
 
     def inputs(self, space: Parts, view: View) -> QueryTable:
         """The best score of every query."""
-        found = best(view.scores[self.source], view.kept, view.posts.offsets)
-        return QueryTable(("best",), found[:, :, None], view.posts.offsets)
+        highest = best(view.scores[self.source], view.kept, view.posts.offsets)
+        return QueryTable(("best",), highest[:, :, None], view.posts.offsets)
 
     def fit(self, inputs: QueryTable, lesson: Lesson, *, seed: int) -> Parts:
         """Nothing to learn from labels."""

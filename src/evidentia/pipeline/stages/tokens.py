@@ -58,9 +58,9 @@ class TokenReader:
     def inputs(self, space: Parts, view: View) -> Tokens:
         """The vectors of all tokens, as far as nothing learns."""
         same_model(self._encoder, space.document["encoder"])
-        made = self._encoder.states(view.posts.texts)
-        ends = np.concatenate([[0], np.cumsum([len(each) for each in made])]).astype(np.int64)
-        return Tokens(np.concatenate(made), ends, view.posts.offsets)
+        states = self._encoder.states(view.posts.texts)
+        ends = np.concatenate([[0], np.cumsum([len(each) for each in states])]).astype(np.int64)
+        return Tokens(np.concatenate(states), ends, view.posts.offsets)
 
     def fit(self, inputs: Tokens, lesson: Lesson, *, seed: int) -> Parts:
         """The layers and the attentions; TRAIN without any gold gives a constant."""
