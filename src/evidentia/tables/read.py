@@ -28,6 +28,8 @@ from evidentia.tables.split import Split, between_parts, split_rows
 from evidentia.tables.table import Table
 from evidentia.tables.uids import coded
 
+_FOLLOWS_FROM_SEPARATOR = ("SELECTED_NOT_RANKED", "GOLD_NOT_CANDIDATE", "RANKING_LEAVES_POST", "IS_GOLD_CONTRADICTION")
+
 
 def read_run(
     source: object,
@@ -65,7 +67,8 @@ def read_run(
     inputs = _Inputs(run, pool, tuned_on, read_card, tuple(reader.sources))
     problems = [problem for table in inputs.tables for problem in table.problems]
     checked = _check(inputs, problems, by)
-    warned = () if problems or allow_disjoint else _overlaps(checked, problems)
+    judged = not allow_disjoint and all(problem.code in _FOLLOWS_FROM_SEPARATOR for problem in problems)
+    warned = _overlaps(checked, problems) if judged else ()
     if problems:
         raise InputError(*problems)
     for words in warned:
@@ -187,7 +190,8 @@ def _overlaps(checked: _Checked, problems: list[Problem]) -> tuple[str, ...]:
     """Warnings where gold and rankings have nothing in common; problems where uids are joined by another character."""
     candidates = None if checked.pool is None else checked.pool.table.frame["sent_uid"]
     met = [overlap(part, candidates) for part in (checked.split.eval, checked.split.tune)]
-    problems += [problem for part_overlap in met for problem in part_overlap.problems]
+    if joined := [problem for part_overlap in met for problem in part_overlap.problems]:
+        problems[:] = joined  # the others follow from it
     return met[0].warnings
 
 
