@@ -19,7 +19,7 @@ from evidentia.evaluation.intervals import Resampling
 from evidentia.pipeline.build import check_extras, encoders_of, model_keys, needs_torch, system_of, token_layer
 from evidentia.pipeline.config import Config
 from evidentia.pipeline.enough import refuse_too_few
-from evidentia.pipeline.lock import take
+from evidentia.pipeline.lock import acquire_lock
 from evidentia.pipeline.outputs import tables_of, write_models, write_tables
 from evidentia.pipeline.plan import FINAL, LOCK, STATE, WORK, Note, Plan, abandon, compute, identity, no_note, start
 from evidentia.pipeline.steps import full
@@ -106,7 +106,7 @@ def clear(out: Path) -> None:
     if not (out / WORK / STATE).is_file() and _schema_of(out / MANIFEST) != SCHEMA:
         raise OutputError(f"{out.name} is not an earlier run: --force leaves it alone. Choose another folder with -o.")
     if (out / WORK).is_dir():
-        take(out / WORK / LOCK).release()  # an OutputError where somebody is at it
+        acquire_lock(out / WORK / LOCK).release()  # an OutputError where somebody is at it
     shutil.rmtree(out)
 
 

@@ -128,7 +128,7 @@ def compare(
     named = None if measures is None else _named(measures)
     choice = choose([one for one in loaded if isinstance(one, LoadedResult)], profile=profile, measures=named)
     if out is not None:
-        _may_compare_into(Path(out), results, force=force)
+        _ensure_comparison_target(Path(out), results, force=force)
     resampling = Resampling(resamples, seed, ci)
     design: Design = "successive" if successive else "against first"
     comparison = compare_systems(
@@ -182,7 +182,7 @@ def _loaded(result: object) -> Run | LoadedResult:
     return result.source
 
 
-def _may_compare_into(out: Path, results: Sequence[object], *, force: bool) -> None:
+def _ensure_comparison_target(out: Path, results: Sequence[object], *, force: bool) -> None:
     if any(isinstance(result, str | Path) and Path(result).resolve() == out.resolve() for result in results):
         raise InputError(
             "The comparison cannot be written over a result that it compares. Choose another folder with -o."

@@ -46,7 +46,7 @@ def run(
     for step in steps:
         outcomes[step.name] = run_step(step, view, division, posts.gold, seed=seed)
         if step.stage.per == "sentence":
-            view = view.heard(step.name, outcomes[step.name].scores)
+            view = view.with_scores(step.name, outcomes[step.name].scores)
             view = view if step.keep is None else view.narrowed(step.name, step.keep)
     return outcomes
 
@@ -276,7 +276,7 @@ class TestOutcomes:
                 at = slice(post, post + 1) if step.stage.per == "post" else slice(*corpus.offsets[post : post + 2])
                 assert alone.tobytes() == together[at].tobytes(), step.name
             if step.stage.per == "sentence":
-                view = view.heard(step.name, together)
+                view = view.with_scores(step.name, together)
                 view = view if step.keep is None else view.narrowed(step.name, step.keep)
 
     @pytest.mark.parametrize("seed", [1, 2])

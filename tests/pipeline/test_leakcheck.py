@@ -14,7 +14,7 @@ from evidentia.corpus import Posts
 from evidentia.errors import InputError
 from evidentia.leakage import Post
 from evidentia.leakage.pipeline import labels_of
-from evidentia.leakcheck import ConfiguredPipeline, annotated_posts, put_through
+from evidentia.leakcheck import ConfiguredPipeline, annotated_posts, run_canaries
 from evidentia.leakcheck.annotated import corpus_of, gold_under
 from evidentia.leakcheck.check import names_finding
 from evidentia.pipeline.build import system_of
@@ -53,7 +53,7 @@ def corpus() -> Posts:
 
 
 def found_in(posts: Posts, seed: int = 7, **tables: dict[str, Any]) -> dict[str, Finding]:
-    return {one.code: one for one in put_through(system(**tables), posts, seed=seed).findings}
+    return {one.code: one for one in run_canaries(system(**tables), posts, seed=seed).findings}
 
 
 @pytest.mark.parametrize("seed", [7, 8])

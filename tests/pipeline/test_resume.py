@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from evidentia.pipeline.lock import take
+from evidentia.pipeline.lock import acquire_lock
 
 from .conftest import Whole
 from .stopping import STEPS, begin, checkpoints, gone, kill, kill_often, same, until
@@ -72,7 +72,7 @@ def test_a_second_command_is_kept_out_while_the_first_one_lives(whole: Whole, tm
     assert sorted(out.rglob("*")) == before
     first.signal(signal.SIGCONT, group=True)
     assert kill(first)
-    take(out / "work" / "lock").release()  # it went with its holder
+    acquire_lock(out / "work" / "lock").release()  # it went with its holder
 
 
 @linux

@@ -77,10 +77,10 @@ def leakcheck(config: Config, *, posts: int = POSTS, seed: int | None = None, ba
     embed(config, some, bar=bar)
     alike = config.protocol.groups == "duplicates"
     with bar("canaries") as progress:
-        return put_through(system, some, seed=seed, group_copies=alike, progress=progress)
+        return run_canaries(system, some, seed=seed, group_copies=alike, progress=progress)
 
 
-def put_through(
+def run_canaries(
     system: System, posts: Posts, *, seed: int, group_copies: bool = True, progress: Progress | None = None
 ) -> Leakcheck:
     """Ask a system about a third of some posts that it may learn from the others about, under labels that change."""

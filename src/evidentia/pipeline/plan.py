@@ -17,7 +17,7 @@ import numpy as np
 from evidentia.corpus import Posts
 from evidentia.errors import InputError, OutputError
 from evidentia.pipeline.fold import Division
-from evidentia.pipeline.lock import take
+from evidentia.pipeline.lock import acquire_lock
 from evidentia.pipeline.store import Checkpoints, write_file
 from evidentia.pipeline.system import System
 from evidentia.pipeline.work import Job, Progress, run_jobs
@@ -87,7 +87,7 @@ def start(out: Path, mark: str, *, resume: bool, note: Note = no_note) -> Checkp
     The folder is locked until the result is released. What is refused is left as it was.
     """
     _refuse(out, mark, resume=resume)
-    lock = take(out / WORK / LOCK)
+    lock = acquire_lock(out / WORK / LOCK)
     try:
         _refuse(out, mark, resume=resume)  # somebody may have been faster
         if not (out / WORK / STATE).is_file():

@@ -75,7 +75,7 @@ class View(Frozen):
         scores = {name: score[rows] for name, score in self.scores.items()}
         return View(self.posts.take(posts), MappingProxyType(scores), self.kept[rows])
 
-    def heard(self, name: str, score: Floats) -> View:
+    def with_scores(self, name: str, score: Floats) -> View:
         """After one more stage has spoken."""
         return replace(self, scores=MappingProxyType({**self.scores, name: read_only(score)}))
 

@@ -63,7 +63,7 @@ def pool_problems(pool: Pool, uid: Ints, run: Table) -> list[Problem]:
     remedy = "List every candidate of a query once."
     fault = "repeating a sent_uid of the same query"
     problems += table.problem("DUPLICATE_CANDIDATE", twice, fault, remedy, "sent_uid")
-    problems += _other_fold(pool, run) + _more_than_said(pool, run)
+    problems += _other_fold(pool, run) + _more_than_n_candidates(pool, run)
     return problems + _against_gold(pool, key, run) + _leaves_post(pool, uid, run)
 
 
@@ -91,7 +91,7 @@ def _other_fold(pool: Pool, run: Table) -> list[Problem]:
     return pool.table.problem("CANDIDATE_FOLD_CONTRADICTION", bad, fault, remedy, "fold")
 
 
-def _more_than_said(pool: Pool, run: Table) -> list[Problem]:
+def _more_than_n_candidates(pool: Pool, run: Table) -> list[Problem]:
     if not run.has("n_candidates"):
         return []
     listed = np.bincount(pool.query[pool.query >= 0], minlength=run.frame.height)

@@ -49,7 +49,7 @@ def mean_of(graph: Floats, score: Floats, kept: Bools, row: int, column: int) ->
 def test_the_middle_of_three_hears_both_sides() -> None:
     """Sentences without a known word are like nobody: they hear themselves, and as their best the lowest of the query."""
     posts = posts_of(["one", "two", "three"])
-    view = View.of(posts).heard("reranker", np.array([[1.0, 0], [5, 0], [2, 0]]))
+    view = View.of(posts).with_scores("reranker", np.array([[1.0, 0], [5, 0], [2, 0]]))
     found = arrived(view)
     assert found["beside"][:, 0].tolist() == [5.0, 1.5, 5.0]
     assert found["beside best"][:, 0].tolist() == [5.0, 2.0, 5.0]
@@ -106,7 +106,7 @@ def test_gold_beside_noise_is_found_by_what_arrives(posts: Posts) -> None:
     gold = np.zeros((len(posts.texts), 10), bool)
     gold[posts.offsets[:-1]] = True
     told = np.roll(gold, 1, axis=0) + 0.1 * np.random.default_rng(0).normal(size=gold.shape)
-    view = View.of(posts).heard("reranker", told)
+    view = View.of(posts).with_scores("reranker", told)
     _, model, scores = taught(Propagation(), posts.relabelled(gold), view)
     assert model.document["weight"] > 0
     assert max(model.document["tune_ndcg"]) > model.document["tune_ndcg"][0] + 0.2
@@ -117,7 +117,7 @@ def test_gold_beside_noise_is_found_by_what_arrives(posts: Posts) -> None:
 
 def test_a_perfect_score_is_left_as_it_is(posts: Posts) -> None:
     assert posts.gold is not None
-    view = View.of(posts).heard("reranker", posts.gold.astype(float))
+    view = View.of(posts).with_scores("reranker", posts.gold.astype(float))
     _, model, scores = taught(Propagation(), posts, view)
     assert model.document["weight"] == 0.0
     assert scores.tolist() == posts.gold.astype(float).tolist()
@@ -125,7 +125,7 @@ def test_a_perfect_score_is_left_as_it_is(posts: Posts) -> None:
 
 def test_without_tune_posts_the_score_stays(posts: Posts) -> None:
     score = np.random.default_rng(0).normal(size=(len(posts.texts), 10))
-    view = View.of(posts).heard("reranker", score)
+    view = View.of(posts).with_scores("reranker", score)
     _, model, scores = taught(Propagation(), posts, view, tune=np.array([], np.int64))
     assert model.document["weight"] == 0.0
     assert np.array_equal(scores, score)
@@ -134,7 +134,7 @@ def test_without_tune_posts_the_score_stays(posts: Posts) -> None:
 @given(st.integers(0, 100))
 @settings(max_examples=10, deadline=None)
 def test_the_mixture_never_ranks_tune_worse_than_what_came_in(posts: Posts, seed: int) -> None:
-    view = View.of(posts).heard("reranker", np.random.default_rng(seed).normal(size=(len(posts.texts), 10)))
+    view = View.of(posts).with_scores("reranker", np.random.default_rng(seed).normal(size=(len(posts.texts), 10)))
     _, model, _ = taught(Propagation(), posts, view)
     assert max(model.document["tune_ndcg"]) >= model.document["tune_ndcg"][0]
     chosen = model.document["weights"].index(model.document["weight"])

@@ -85,7 +85,7 @@ def _of_the_reranker(config: Config) -> Iterator[Clash]:
             ("reranker.kind", "reranker.keep", "retriever.keep"),
             f"[reranker] keep = {ranker.keep} is more than [retriever] keep = {before} lets through. Set it to {before} or less.",
         )
-    if ranker.hears_vectors and ranker.vectors == NONE:
+    if ranker.uses_vectors and ranker.vectors == NONE:
         yield Clash(
             ("reranker.kind", "reranker.learners", "reranker.vectors"),
             '[reranker] learners has "vectors", but vectors = "none" names no encoder. Set vectors = "minilm", for example.',
@@ -94,11 +94,11 @@ def _of_the_reranker(config: Config) -> Iterator[Clash]:
 
 def _of_models(config: Config) -> Iterator[Clash]:
     ranker = config.reranker
-    own = (ranker.vectors,) if ranker.hears_vectors else (ranker.kind,)
+    own = (ranker.vectors,) if ranker.uses_vectors else (ranker.kind,)
     yield from _unread("retriever.model", config.retriever.model, config.retriever.kind, ("retriever.kind",))
     keys = ("reranker.kind", "reranker.learners", "reranker.vectors")
     yield from _unread("reranker.model_settings", ranker.model_settings, own, keys)
-    if ranker.hears_vectors and ranker.vectors in config.retriever.kind and ranker.model_settings.changed():
+    if ranker.uses_vectors and ranker.vectors in config.retriever.kind and ranker.model_settings.changed():
         yield Clash(
             (*keys, "retriever.kind"),
             "[reranker.model_settings] is about a model that [retriever] has as well. Set it in [retriever.model] alone.",

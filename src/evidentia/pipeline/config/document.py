@@ -93,7 +93,7 @@ class Config:
         if spec == self.reranker.kind:
             form = {"form": self.reranker.form} if spec.startswith("http:") else {}
             return {**self.reranker.model_settings.given(spec), **form}
-        used = self.reranker.hears_vectors and spec == self.reranker.vectors
+        used = self.reranker.uses_vectors and spec == self.reranker.vectors
         return self.reranker.model_settings.given(spec) if used else {}
 
     def to_dict(self) -> dict[str, Any]:

@@ -9,7 +9,17 @@ import numpy as np
 
 from evidentia.errors import InputError
 from evidentia.pipeline.addresses import address_of, key_in, may_be_shown
-from evidentia.pipeline.config.fields import CHOICE, LONGEST, RANGE, TYPE, Kind, RefusedError, listed, meant, said
+from evidentia.pipeline.config.fields import (
+    CHOICE,
+    LONGEST,
+    RANGE,
+    TYPE,
+    Kind,
+    RefusedError,
+    described,
+    listed,
+    suggestion,
+)
 from evidentia.protocol.thresholds import parse_rule
 
 HIDDEN = "what is there, which is not shown"
@@ -37,15 +47,15 @@ class Spec(Kind):
         name, _, which = spec.partition(":")
         names = [form.partition(":")[0] for form in self.forms]
         if name not in names or not which or not spec.isprintable() or len(spec) > LONGEST:
-            actual = said(value) if may_be_shown(spec) else HIDDEN
-            raise RefusedError(CHOICE, self.words, actual, meant(name, (*self.plain, *names)))
+            actual = described(value) if may_be_shown(spec) else HIDDEN
+            raise RefusedError(CHOICE, self.words, actual, suggestion(name, (*self.plain, *names)))
         if name in {"openai", "http"}:
             self._check_server(self.forms[names.index(name)], which)
         return spec
 
     def _check_server(self, form: str, which: str) -> None:
         url, _, model = which.partition(",")
-        actual = said(which) if may_be_shown(which) else HIDDEN
+        actual = described(which) if may_be_shown(which) else HIDDEN
         if not model and (form.endswith(",MODEL") or which.endswith(",")):
             raise RefusedError(RANGE, listed((form,)), actual, "It names no model.")
         parts = address_of(url)

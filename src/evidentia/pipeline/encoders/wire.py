@@ -91,7 +91,7 @@ def ask(url: str, body: Mapping[str, Any], settings: ServerSettings) -> Any:
         except _AgainError as failed:
             pause = settings.backoff * 2**attempt if failed.after is None else failed.after
             if attempt == settings.retries or pause > settings.longest_wait:
-                raise ServerError(_given_up(url, failed, attempt + 1, pause)) from None
+                raise ServerError(_giving_up_message(url, failed, attempt + 1, pause)) from None
             time.sleep(pause)
     raise AssertionError("unreachable")
 
@@ -159,7 +159,7 @@ def _retry_after(header: str | None) -> float | None:
         return None
 
 
-def _given_up(url: str, failed: _AgainError, attempts: int, pause: float) -> str:
+def _giving_up_message(url: str, failed: _AgainError, attempts: int, pause: float) -> str:
     message = f"{_host(url)} failed {counted(attempts, 'time')}, last with {failed.reason}."
     if failed.after is not None and pause > 0:
         message += f" It asks to wait {pause:g} s; longest_wait allows longer pauses."

@@ -71,7 +71,7 @@ def fit_attention(
     return Parts(about, weights)
 
 
-def ask_attention(model: Parts, states: States, ends: Ints) -> Floats:
+def predict_attention(model: Parts, states: States, ends: Ints) -> Floats:
     """The log odds of every sentence for every criterion, the same whatever sentences are asked about with it."""
     torch = neural("torch")
     network = _build(**{name: int(model.document[name]) for name in ("layers", "width", "criteria")})

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from evidentia.corpus.posts import offsets_of
 from evidentia.pipeline.stage import Lesson, Parts, Per, View, best, ranks, worst
-from evidentia.pipeline.stages.boosting import ask_trees, fit_trees
+from evidentia.pipeline.stages.boosting import fit_trees, predict_trees
 from evidentia.pipeline.stages.features import other_criteria
-from evidentia.pipeline.stages.ltr import ask_logistic, fit_logistic, one_per_criterion
+from evidentia.pipeline.stages.ltr import fit_logistic, one_per_criterion, predict_logistic
 from evidentia.tables.queries import Bools, Floats, Frozen, Ints
 
 Classifier = Literal["blend", "boosting", "logistic"]
@@ -70,9 +70,9 @@ class PooledGate:
         features = _flat(inputs.values)
         answers = []
         if self.model != "logistic":
-            answers.append(ask_trees(model, features))
+            answers.append(predict_trees(model, features))
         if self.model != "boosting":
-            answers.append(ask_logistic(model, one_per_criterion(features, inputs.values.shape[1])))
+            answers.append(predict_logistic(model, one_per_criterion(features, inputs.values.shape[1])))
         odds: Floats = np.mean(answers, axis=0).reshape(inputs.values.shape[:2])
         return odds
 

@@ -15,7 +15,7 @@ from evidentia.corpus.posts import offsets_of, rows_of
 from evidentia.pipeline.graphs import adjacency, likeness
 from evidentia.pipeline.mixing import choose_weight, mixed
 from evidentia.pipeline.stage import Lesson, Parts, Per, View, best, candidates_of, worst
-from evidentia.pipeline.stages.ltr import ask_logistic, fit_logistic
+from evidentia.pipeline.stages.ltr import fit_logistic, predict_logistic
 from evidentia.pipeline.stages.meaning import Meaning
 from evidentia.tables.queries import Bools, Floats, Frozen, Ints
 
@@ -84,7 +84,7 @@ class Propagation:
 
 def _said(model: Parts, inputs: Arrivals) -> Floats:
     shape = inputs.kept.shape
-    return ask_logistic(model, inputs.values.reshape(-1, len(ARRIVALS))).reshape(shape)
+    return predict_logistic(model, inputs.values.reshape(-1, len(ARRIVALS))).reshape(shape)
 
 
 def _mean_of(graph: sparse.csr_matrix, score: Floats, kept: Bools) -> Floats:

@@ -10,7 +10,7 @@ import numpy as np
 from evidentia.corpus.posts import offsets_of, rows_of
 from evidentia.pipeline.encoders.interface import States, TokenEncoder
 from evidentia.pipeline.encoders.minilm import LAYERS
-from evidentia.pipeline.neural.attention import AttentionSettings, ask_attention, fit_attention
+from evidentia.pipeline.neural.attention import AttentionSettings, fit_attention, predict_attention
 from evidentia.pipeline.stage import Lesson, Parts, Per, View
 from evidentia.pipeline.stages.models import Cache, same_model, token_encoder
 from evidentia.tables.queries import Floats, Frozen, Ints
@@ -73,4 +73,4 @@ class TokenReader:
         """The log odds of every sentence for every criterion."""
         if not model.arrays:
             return np.full((len(inputs.ends) - 1, int(model.document["criteria"])), _CERTAIN)
-        return ask_attention(model, inputs.states, inputs.ends)
+        return predict_attention(model, inputs.states, inputs.ends)

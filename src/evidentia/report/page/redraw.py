@@ -20,7 +20,7 @@ from evidentia.report.page.record import (
     Drawing,
     drawing,
     format_of,
-    formats_there,
+    formats_present,
     read_record,
     texts_sha256,
     versions,
@@ -188,7 +188,7 @@ def draw_again(folder: Path, report: ComparedReport) -> None:
     except InputError:
         record = {}
     before = _carried(folder)
-    for kind in formats_there(report.not_compared):
+    for kind in formats_present(report.not_compared):
         shown = record[kind].ids == "shown" if kind in record else before is not None and before.ids == "shown"
         kept = before.texts if kind == "html" and before is not None and before.texts else None
         write_report(folder, formats=(kind,), show_ids=shown, carried_texts=kept)
