@@ -203,10 +203,12 @@ def stopped_while_it_writes(files: Files, out: Path) -> subprocess.Popen[bytes]:
     for _ in range(20):
         command = started(files, out)
         until(lambda: partial(out.parent) or command.poll() is not None)  # noqa: B023
-        command.send_signal(signal.SIGSTOP)
-        if partial(out.parent):
-            return command
-        command.send_signal(signal.SIGCONT)
+        if command.returncode is None:
+            command.send_signal(signal.SIGSTOP)
+            os.waitid(os.P_PID, command.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)  # it may take its time to stop
+            if partial(out.parent):
+                return command
+            command.send_signal(signal.SIGCONT)
         command.communicate()
         shutil.rmtree(out)
     raise AssertionError("the command was never met while it wrote")
