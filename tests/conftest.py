@@ -10,9 +10,19 @@ import os
 import sys
 from pathlib import Path
 
-from hypothesis import HealthCheck, settings
+import pytest
+from hypothesis import settings
 
-settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("patient")  # no test depends on the speed of a machine
+from sampling import is_default, mark_the_rest_slow
+
 os.environ["EVIDENTIA_NO_REPORT"] = "1"
 sys.path.insert(0, str(Path(__file__).parent / "measures"))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    settings.load_profile("sample" if is_default(config) else "whole")  # no test depends on the speed of a machine
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    mark_the_rest_slow(items, whole=config.option.markexpr == "slow")

@@ -8,8 +8,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from builders.runs import Files
+
 from .command import contents, evidentia, refused
-from .small import Files
 
 SECRET = "Ich habe seit Wochen nicht geschlafen"
 WORDS = ("Wochen", "geschlafen")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
+from builders.posts import divided, permuted, posts_of
 from evidentia.corpus import Criterion, Posts
 from evidentia.corpus.posts import rows_of
 from evidentia.errors import InputError
@@ -20,8 +21,6 @@ from evidentia.pipeline.stages.propagation import Propagation
 from evidentia.protocol.folds import InnerSplit
 from evidentia.synth import synthetic_corpus
 from evidentia.tables.queries import Floats, Ints
-
-from .small import divided, permuted, posts_of
 
 Names = frozenset[str]
 STEPS = (

@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from builders.posts import posts_of, scored, spans
 from evidentia.pipeline.stage import Parts, Sentences, View, best, candidates_of, ranks, worst
 from evidentia.tables.queries import Bools, Floats, Ints
-
-from .small import posts_of, scored, spans
 
 Scored = tuple[Floats, Bools, Bools, Ints]
 

@@ -84,6 +84,7 @@ def test_a_page_of_damaged_files_keeps_its_numbers_and_says_that_they_failed(pag
     assert unpack(after).summary == unpack(page.read_text(encoding="utf-8")).summary
 
 
+@pytest.mark.sample(every=2)
 @pytest.mark.parametrize(
     ("old", "new"),
     [

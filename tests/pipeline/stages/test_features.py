@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from builders.posts import posts_of, scored, spans
 from evidentia.pipeline.stage import View
 from evidentia.pipeline.stages.features import candidate_features, neighbours, other_criteria
 from evidentia.tables.queries import Bools, Floats, Ints
-from pipeline.small import posts_of, scored, spans
 
 Scored = tuple[Floats, Bools, Bools, Ints]
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from builders.posts import lesson_on, posts_of, scored, spans, taught
 from evidentia.corpus import Posts
 from evidentia.pipeline.stage import View
 from evidentia.pipeline.stages.gate import BestCandidate, PooledGate, query_features
 from evidentia.synth import synthetic_corpus
 from evidentia.tables.queries import Bools, Floats, Ints
-from pipeline.small import lesson_on, posts_of, scored, spans, taught
 
 Scored = tuple[Floats, Bools, Bools, Ints]
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from builders.posts import posts_of, scored, spans, taught
 from evidentia.corpus import Posts
 from evidentia.pipeline.fold import Step
 from evidentia.pipeline.graphs import adjacency, likeness
@@ -18,8 +19,8 @@ from evidentia.pipeline.stages.propagation import ARRIVALS, Propagation
 from evidentia.pipeline.stages.spaces import lsa_vectors
 from evidentia.synth import synthetic_corpus
 from evidentia.tables.queries import Bools, Floats, Ints
-from pipeline.small import posts_of, scored, spans, taught
 from pipeline.stages.bench import WordCounter, after, claims_of_a_stage, corpus, division
+from sampling import examples
 
 Scored = tuple[Floats, Bools, Bools, Ints]
 STEPS = (Step("retriever", Bm25(), 6), Step("reranker", Lexical()))
@@ -68,7 +69,7 @@ def test_what_is_no_candidate_sends_nothing() -> None:
     assert found["post"].tolist() == [[5.0, 1.0], [5.0, 1.0]]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(scored(most_sentences=7))
 def test_against_loops_over_neighbours(case: Scored) -> None:
     score, kept, _, offsets = case
@@ -93,7 +94,7 @@ def test_against_loops_over_neighbours(case: Scored) -> None:
         for column in range(score.shape[1]):
             expected["alike twice"][row, column] = mean_of(alike, expected["alike"], kept, row, column)
     for name, values in arrived(view).items():
-        np.testing.assert_allclose(values, expected[name], atol=1e-12, err_msg=name)
+        np.testing.assert_allclose(values, expected[name], atol=1e-6, err_msg=name)  # likeness has single precision
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +133,7 @@ def test_without_tune_posts_the_score_stays(posts: Posts) -> None:
 
 
 @given(st.integers(0, 100))
-@settings(max_examples=10, deadline=None)
+@examples(10)
 def test_the_mixture_never_ranks_tune_worse_than_what_came_in(posts: Posts, seed: int) -> None:
     view = View.of(posts).with_scores("reranker", np.random.default_rng(seed).normal(size=(len(posts.texts), 10)))
     _, model, _ = taught(Propagation(), posts, view)
