@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evidentia.measures.registry import Definition
+from evidentia.measures import Definition
 from evidentia.protocol import shared_score
 from evidentia.tables.run import Run
 
