@@ -11,13 +11,13 @@ from typing import Any
 
 from evidentia.errors import EvidentiaError, InputError, OutputError
 from evidentia.results.folder import replace_file
+from evidentia.results.profiles import PROFILES
 from evidentia.results.strict_json import dumps_by_line
 from evidentia.verify.ablation import ABLATION, check_ablation, open_ablation
 from evidentia.verify.agreement import check_dataset, check_gaps, check_settings, check_thresholds
 from evidentia.verify.attribution import attribution_sheets
 from evidentia.verify.bands import check_bands
 from evidentia.verify.comparison import COMPARISON, check_comparison
-from evidentia.verify.evidence import read_queries, read_tune
 from evidentia.verify.expected import expected
 from evidentia.verify.figures import BANDS, all_figures
 from evidentia.verify.files import check_hashes, check_inputs, check_listing, is_plain
@@ -28,13 +28,12 @@ from evidentia.verify.intervals import check_intervals
 from evidentia.verify.others import check_others
 from evidentia.verify.points import Points, check_measures
 from evidentia.verify.points import compare as compare_nested
-from evidentia.verify.profiles import PROFILES
 from evidentia.verify.record import check_record
 from evidentia.verify.rows import check_own_values, check_rows
 from evidentia.verify.selective import check_selective
 from evidentia.verify.sheet import check_csv, check_latex
 from evidentia.verify.stamp import check_stamp
-from evidentia.verify.study import Study
+from evidentia.verify.study import read_study
 from evidentia.verify.tables import all_tables
 from evidentia.verify.tally import Mismatch, Tally
 
@@ -264,15 +263,15 @@ def _verify_evidence(folder: ResultFolder, course: _Course, progress: Progress |
             check_given(folder, points, tally)
     _verify_sheets(folder, points, course)
     with course.check("intervals") as tally:
-        check_intervals(folder, points.study.queries, tally, progress)
+        check_intervals(folder, points.study, tally, progress)
     with course.check("bands") as tally:
-        check_bands(folder, points.study.queries, tally, progress)
+        check_bands(folder, points.study, tally, progress)
 
 
 def read_points(folder: ResultFolder) -> Points:
     """The numbers that a result must report, to be computed from its own files."""
     options, profile = folder.manifest["options"], PROFILES[folder.manifest["profile"]]
-    study = Study(read_queries(folder), read_tune(folder), tuple(options["by"]))
+    study = read_study(folder)
     return Points(study, profile, expected(study, profile, options), folder.manifest["resamples"])
 
 
