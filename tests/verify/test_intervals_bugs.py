@@ -160,7 +160,7 @@ def _half(passed: Any, args: Any) -> Any:
 def test_a_wrong_twin_of_a_sweep_never_agrees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The loop runs the same twin, so that what is wrong in it disagrees with what is reported."""
     written = result(tmp_path / "out", tables()[0], measures=["AUROC", "nDCG@1"])
-    monkeypatch.setitem(twins._TWINS, ("detection", "AUROC"), [({}, twins.SweepTwin(read=_half))])
+    monkeypatch.setitem(twins.TWINS, ("detection", "AUROC"), [({}, twins.SweepTwin(read=_half))])
     assert "AUROC: ci low" in where(checked(written))
     assert "summary.json: AUROC: value" in [mismatch.where for mismatch in verify_folder(written).mismatches]
 

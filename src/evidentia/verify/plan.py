@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from evidentia.results.catalogue import Definition
-from evidentia.results.measure import Args
+from evidentia.results.measure import Args, Measure
 from evidentia.results.sample_size import Kind, Sample
 from evidentia.verify import calibration, counts, detection, extraction, gate, multilabel, ranking
 from evidentia.verify.draws import Bools, Draws, Floats
@@ -18,13 +18,18 @@ from evidentia.verify.limits import effective_posts
 from evidentia.verify.recipes import MeanOf, Nothing, Recipe, Sums, Whole, over, point
 from evidentia.verify.study import Group, Study
 from evidentia.verify.sweeps import Sweep, sweep_of
-from evidentia.verify.twins import Column, FitTwin, Solution, SumTwin, SweepTwin, Twin, register, twin_of
+from evidentia.verify.twins import TWINS, Column, FitTwin, Solution, SumTwin, SweepTwin, Twin, register, twin_of
 
 for module in (counts, detection, calibration, ranking, extraction, gate, multilabel):
     register(module.family)
 
 NO_CRITERION = "no criterion where it is defined and has weight"
 LOOPS = 5  # replicates that a plain loop confirms
+
+
+def has_twin(measure: Measure) -> bool:
+    """Whether a measure can be verified."""
+    return (measure.family, measure.base) in TWINS
 
 
 def averaged(definition: Definition) -> bool:

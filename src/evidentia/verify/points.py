@@ -13,7 +13,6 @@ from evidentia.verify.plan import Planner, Recomputed, has_values
 from evidentia.verify.spread import deviation, distribution
 from evidentia.verify.study import Group, Study
 from evidentia.verify.tally import Tally
-from evidentia.verify.twins import NoTwinError
 from evidentia.verify.warnings import about_intervals, undefined_criteria, untuned_folds
 
 Progress = Callable[[int, int], None] | None
@@ -103,12 +102,7 @@ def check_measures(summary: Mapping[str, Any], points: Points, tally: Tally, pro
 
 
 def _check_entry(where: str, said: Mapping[str, Any], entry: Entry, points: Points, tally: Tally) -> None:
-    try:
-        number = points.number(entry)
-    except NoTwinError as error:
-        tally.exact(f"{where}: {error}", said["value"], None)
-        return
-    definition, measure = entry.definition, entry.definition.measure
+    definition, measure, number = entry.definition, entry.definition.measure, points.number(entry)
     tally.number(f"{where}: value", said["value"], number.value)
     words = {
         "definition": definition.expanded,

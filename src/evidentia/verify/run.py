@@ -9,7 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from evidentia.errors import EvidentiaError, InputError, OutputError
+from evidentia.errors import EvidentiaError, InputError, OutputError, UnknownNameError
 from evidentia.results.folder import replace_file
 from evidentia.results.profiles import PROFILES
 from evidentia.results.strict_json import dumps_by_line
@@ -26,6 +26,7 @@ from evidentia.verify.folder import ResultFolder, read_json
 from evidentia.verify.given import check_given
 from evidentia.verify.intervals import check_intervals
 from evidentia.verify.others import check_others
+from evidentia.verify.plan import has_twin
 from evidentia.verify.points import Points, check_measures
 from evidentia.verify.points import compare as compare_nested
 from evidentia.verify.record import check_record
@@ -36,6 +37,7 @@ from evidentia.verify.stamp import check_stamp
 from evidentia.verify.study import read_study
 from evidentia.verify.tables import all_tables
 from evidentia.verify.tally import Mismatch, Tally
+from evidentia.verify.twins import NoTwinError, no_twin
 
 SCHEMA = "evidentia.verification/2"
 EVALUATION = "evidentia.manifest/1"
@@ -114,7 +116,8 @@ class _Course:
             yield tally
         except BROKEN as error:
             tally.comparisons += 1
-            tally.mismatches.append(Mismatch(name, f"cannot be read: {type(error).__name__}", None))
+            words = str(error) if isinstance(error, UnknownNameError | NoTwinError) else type(error).__name__
+            tally.mismatches.append(Mismatch(name, f"cannot be read: {words}", None))
         self.checks.append(Check(name, tally.comparisons, len(tally.mismatches)))
         self.mismatches += tally.mismatches
 
@@ -240,7 +243,7 @@ def _verify_evidence(folder: ResultFolder, course: _Course, progress: Progress |
     with course.check("rows") as tally:
         points = read_points(folder)
         check_rows(folder, points.study.queries, tally)
-    if points is None:
+    if points is None or _lacks_twins(points, course):
         return
     with course.check("counts") as tally:
         check_dataset(folder, points.study, tally)
@@ -266,6 +269,17 @@ def _verify_evidence(folder: ResultFolder, course: _Course, progress: Progress |
         check_intervals(folder, points.study, tally, progress)
     with course.check("bands") as tally:
         check_bands(folder, points.study, tally, progress)
+
+
+def _lacks_twins(points: Points, course: _Course) -> bool:
+    """Whether a measure has no twin: then its name is all that there is to say."""
+    measures = {entry.definition.measure.base: entry.definition for entry in points.expected.entries.values()}
+    lacking = [definition for definition in measures.values() if not has_twin(definition.measure)]
+    if lacking:
+        with course.check("twins") as tally:
+            for definition in lacking:
+                tally.exact(f"summary.json: {definition.measure.base}", str(no_twin(definition)), None)
+    return bool(lacking)
 
 
 def read_points(folder: ResultFolder) -> Points:

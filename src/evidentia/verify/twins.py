@@ -152,22 +152,28 @@ class TwinFamily:
         return define
 
 
-_TWINS: dict[tuple[str, str], list[tuple[Mapping[str, str], Twin]]] = {}
+TWINS: dict[tuple[str, str], list[tuple[Mapping[str, str], Twin]]] = {}
 
 
 def register(family: TwinFamily) -> None:
     """Make the twins of one more family known."""
     for key, variants in family.twins.items():
-        _TWINS.setdefault(key, []).extend(variants)
+        TWINS.setdefault(key, []).extend(variants)
 
 
 def twin_of(definition: Definition) -> Twin:
     """The twin that computes a definition."""
     measure, args = definition.measure, definition.args
-    for when, twin in _TWINS.get((measure.family, measure.base), ()):
+    for when, twin in TWINS.get((measure.family, measure.base), ()):
         if all(args.get(name) == value for name, value in when.items()):
             return twin
-    raise NoTwinError(
+    raise no_twin(definition)
+
+
+def no_twin(definition: Definition) -> NoTwinError:
+    """What to say of a measure that nobody defined a second time."""
+    measure = definition.measure
+    return NoTwinError(
         f"{measure.base} has no twin in evidentia.verify, so its numbers cannot be verified. "
         f"Define one for the family {measure.family} (CONTRIBUTING.md, Add a measure)."
     )
