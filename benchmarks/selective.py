@@ -22,8 +22,8 @@ from evidentia.evaluation.intervals import Resampling
 from evidentia.evaluation.selective import Readings
 from evidentia.evaluation.selective_result import evaluate_items
 from evidentia.measures import resolve
-from evidentia.measures.profiles import SELECTIVE
 from evidentia.results import Evaluation
+from evidentia.results.profiles import SELECTIVE
 from evidentia.synth import synthetic_phq8
 from evidentia.tables import Items, read_items
 from evidentia.tables.queries import Floats

@@ -15,8 +15,9 @@ from evidentia.evaluation.groups import OVERALL, Grouping, grouping_by
 from evidentia.evaluation.needs import unmet
 from evidentia.evaluation.plan import Plan, with_tuned_decisions
 from evidentia.measures import MEASURES, PROFILES, Definition, resolve
-from evidentia.measures.core import Args, Macro, Measure, Parameter, Selective
-from evidentia.measures.names import Cut, parse_cut
+from evidentia.measures.core import Macro, Selective
+from evidentia.results.measure import Args, Measure, Parameter
+from evidentia.results.names import Cut, parse_cut
 from evidentia.synth import SyntheticRun, synthetic_run
 from evidentia.tables import Queries, Run, read_run
 from evidentia.tables.queries import Floats

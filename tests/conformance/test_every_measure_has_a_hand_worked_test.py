@@ -11,7 +11,7 @@ import pytest
 
 from builders import queries
 from evidentia.measures import MEASURES
-from evidentia.measures.core import Measure
+from evidentia.results.measure import Measure
 
 MODULES = sorted(path.stem for path in (Path(__file__).parents[1] / "measures").glob("test_hand_worked*.py"))
 

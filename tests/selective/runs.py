@@ -14,7 +14,7 @@ import polars as pl
 from evidentia.evaluation.selective import Readings, Want, ordered
 from evidentia.measures import MEASURES, Definition, resolve
 from evidentia.measures.core import Selective
-from evidentia.measures.profiles import SELECTIVE
+from evidentia.results.profiles import SELECTIVE
 from evidentia.synth import synthetic_phq8
 from evidentia.tables import Items, read_items
 from evidentia.tables.queries import Floats

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evidentia.evaluation.groups import OVERALL, Grouping
-from evidentia.measures.core import Additive, Args, Fit, Outcome, Statistic
-from evidentia.measures.registry import Definition
+from evidentia.measures import Definition
+from evidentia.measures.core import Additive, Fit, Outcome, Statistic
+from evidentia.results.measure import Args
 from evidentia.stats.counting import add_up
 from evidentia.stats.exact import powers_above, split
 from evidentia.tables.queries import Bools, Floats, Ints, Queries

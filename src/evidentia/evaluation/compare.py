@@ -19,10 +19,11 @@ from evidentia.evaluation.needs import unmet
 from evidentia.evaluation.plan import Plan, Thresholds, with_tuned_decisions
 from evidentia.evaluation.replicates import Progress, part_of, replicate
 from evidentia.measures import Definition, Profile, resolve
-from evidentia.measures.core import Additive, Args, Macro
-from evidentia.measures.names import group_suffix
-from evidentia.measures.profiles import PER_CRITERION
+from evidentia.measures.core import Additive, Macro
 from evidentia.results import Comparison, Delta, Design, pairs
+from evidentia.results.measure import Args
+from evidentia.results.names import group_suffix
+from evidentia.results.profiles import PER_CRITERION
 from evidentia.results.sample_size import Sample, comparison_warnings, left_out_warning
 from evidentia.stats.intervals import Limits, standard_errors, t_quantile
 from evidentia.stats.testing import holm, t_test

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evidentia.evaluation.groups import Grouping, grouping_by
-from evidentia.measures.core import Additive, Args, Fit, Macro, Outcome, Population, Statistic, Sweep
-from evidentia.measures.registry import Definition
+from evidentia.measures import Definition
+from evidentia.measures.core import Additive, Fit, Macro, Outcome, Statistic, Sweep
+from evidentia.results.measure import Args, Population
 from evidentia.stats.counting import add_up
 from evidentia.stats.exact import ExactSums
 from evidentia.stats.intervals import effective_clusters

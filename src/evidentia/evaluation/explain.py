@@ -13,8 +13,8 @@ from evidentia.evaluation.needs import unmet
 from evidentia.evaluation.plan import Plan, grouping_of, with_tuned_decisions
 from evidentia.measures import PROFILES, Definition, Profile, resolve
 from evidentia.measures.core import Additive, Selective, Sweep
-from evidentia.measures.names import group_suffix
-from evidentia.measures.profiles import SELECTIVE
+from evidentia.results.names import group_suffix
+from evidentia.results.profiles import SELECTIVE
 from evidentia.tables import Run
 
 HELD = {"t", "bins", "avg", "order"}  # choices that ask another question rather than define the same one differently

@@ -12,8 +12,8 @@ from evidentia.errors import InputError, counted
 from evidentia.evaluation.compute import Cell, Computation
 from evidentia.evaluation.groups import Grouping
 from evidentia.evaluation.replicates import Progress, Replicated, replicate
+from evidentia.measures import Definition
 from evidentia.measures.core import Additive, Outcome
-from evidentia.measures.registry import Definition
 from evidentia.stats.gaps import gap_limits
 from evidentia.stats.intervals import (
     Bounds,

@@ -11,10 +11,11 @@ from evidentia.evaluation.groups import Grouping
 from evidentia.evaluation.intervals import Intervals, Resampling
 from evidentia.evaluation.plan import Plan, Thresholds
 from evidentia.measures import Definition, Profile
-from evidentia.measures.core import Additive, Args, Macro, Sweep
-from evidentia.measures.names import group_suffix
+from evidentia.measures.core import Additive, Macro, Sweep
 from evidentia.protocol import UNTUNABLE
 from evidentia.results import Distribution, Estimate
+from evidentia.results.measure import Args
+from evidentia.results.names import group_suffix
 from evidentia.results.sample_size import Kind, Sample, interval_warnings, left_out_warning
 from evidentia.stats.spread import fold_summary, grouped_distributions
 from evidentia.tables.queries import Ints

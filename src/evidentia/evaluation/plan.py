@@ -13,8 +13,8 @@ from evidentia.evaluation.groups import OVERALL, Group, Grouping, grouping_by
 from evidentia.evaluation.needs import unmet
 from evidentia.measures import Definition, Profile, resolve
 from evidentia.measures.core import Macro
-from evidentia.measures.names import group_suffix
 from evidentia.protocol import Threshold, tuned_decisions
+from evidentia.results.names import group_suffix
 from evidentia.tables import Run
 from evidentia.tables.queries import Decisions
 

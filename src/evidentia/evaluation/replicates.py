@@ -10,8 +10,9 @@ import numpy as np
 from evidentia.evaluation.cluster_sums import ClusterSums, defined
 from evidentia.evaluation.compute import macro_parts
 from evidentia.evaluation.groups import Grouping
-from evidentia.measures.core import Additive, Args, Fit, Macro, Sweep
-from evidentia.measures.registry import Definition
+from evidentia.measures import Definition
+from evidentia.measures.core import Additive, Fit, Macro, Sweep
+from evidentia.results.measure import Args
 from evidentia.stats.exact import in_order
 from evidentia.stats.resampling import LeaveOneOut, Plan
 from evidentia.stats.segments import Segments, segments

@@ -11,11 +11,12 @@ import numpy as np
 from evidentia.errors import InputError
 from evidentia.evaluation.intervals import Resampling
 from evidentia.evaluation.replicates import Progress
-from evidentia.measures.core import Args, Outcome, Selective
-from evidentia.measures.profiles import COVERAGES, SELECTIVE, selective_names
-from evidentia.measures.registry import Definition, resolve
+from evidentia.measures import Definition, resolve
+from evidentia.measures.core import Outcome, Selective
 from evidentia.measures.selective import LOSSES
 from evidentia.results import NotComputed
+from evidentia.results.measure import Args
+from evidentia.results.profiles import COVERAGES, SELECTIVE, selective_names
 from evidentia.stats.resampling import LeaveOneOut, Plan, ResamplingPlan
 from evidentia.stats.risk_coverage import Curves, Ranking, oracle, ranking
 from evidentia.stats.threads import in_threads

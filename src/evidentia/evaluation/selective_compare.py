@@ -14,12 +14,12 @@ from evidentia.evaluation.intervals import Resampling, spread_out
 from evidentia.evaluation.replicates import Progress
 from evidentia.evaluation.selective import ALL, Readings, Want, outcome_of, signals_for, task_for
 from evidentia.evaluation.selective_result import unit_of
+from evidentia.measures import Definition, resolve
 from evidentia.measures.core import Outcome
-from evidentia.measures.names import group_suffix
-from evidentia.measures.profiles import COVERAGES, SELECTIVE
-from evidentia.measures.registry import Definition, resolve
 from evidentia.measures.selective import reached
 from evidentia.results import Delta, SelectiveComparison
+from evidentia.results.names import group_suffix
+from evidentia.results.profiles import COVERAGES, SELECTIVE
 from evidentia.results.sample_size import cluster_warnings, left_out_warning
 from evidentia.results.selective import REFUSED, UNTESTED
 from evidentia.stats.coverage import counts_to_reach

@@ -14,11 +14,11 @@ from evidentia.evaluation.narrate import reason_of
 from evidentia.evaluation.replicates import Progress
 from evidentia.evaluation.selective import Readings, Task, Want, kernel_of, outcome_of, task_for
 from evidentia.evaluation.selective_curves import risk_coverage_curves, stems
+from evidentia.measures import canonical
 from evidentia.measures.core import Outcome, Selective
-from evidentia.measures.names import group_suffix
-from evidentia.measures.profiles import SELECTIVE
-from evidentia.measures.registry import canonical
 from evidentia.results import Estimate, Evaluation
+from evidentia.results.names import group_suffix
+from evidentia.results.profiles import SELECTIVE
 from evidentia.results.sample_size import cluster_warnings, left_out_warning
 from evidentia.stats.intervals import Limits, bca_limits, percentile_limits
 from evidentia.stats.resampling import ResamplingPlan

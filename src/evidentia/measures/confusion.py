@@ -6,18 +6,7 @@ from typing import Unpack
 
 import numpy as np
 
-from evidentia.measures.core import (
-    Additive,
-    Args,
-    Direction,
-    Outcome,
-    Parameter,
-    Population,
-    Statistic,
-    one_over_the_other,
-    ratio,
-    sound,
-)
+from evidentia.measures.core import Additive, Outcome, Statistic, one_over_the_other, ratio, sound
 from evidentia.measures.family import AVERAGE, About, Family
 from evidentia.measures.populations import (
     ALL,
@@ -31,6 +20,7 @@ from evidentia.measures.populations import (
     decision,
     needs_of_point,
 )
+from evidentia.results.measure import Args, Direction, Parameter, Population
 from evidentia.tables.queries import Floats, Queries
 
 family = Family("detection")

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from evidentia.measures.core import Args, Parameter, Population
+from evidentia.results.measure import Args, Parameter, Population
 from evidentia.tables.queries import NEG, POS, UNDECIDED, Bools, Ints, Queries
 
 OPERATING_POINT = Parameter("t", ("0.5", "gate", "returned"), None, share=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from evidentia.measures import kernels
-from evidentia.measures.core import Args, Parameter
 from evidentia.measures.family import AVERAGE, Family
 from evidentia.measures.populations import WHOSE, whose
+from evidentia.results.measure import Args, Parameter
 from evidentia.tables.queries import Floats, Ints, Queries, Ragged
 
 NORM = Parameter("norm", ("gold", "found", "min", "min_eff"), "gold")

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from evidentia.verify.draws import Floats, Progress, draws_of, over_blocks
-from evidentia.verify.evidence import Query
 from evidentia.verify.folder import ResultFolder
-from evidentia.verify.interval_arrays import arrays_of
 from evidentia.verify.intervals import Settings
 from evidentia.verify.limits import percentile_limits
 from evidentia.verify.operating_bands import as_number, check_operating_bands
-from evidentia.verify.replicate_sweeps import Passed, sweep_of
-from evidentia.verify.replicate_table import over
+from evidentia.verify.recipes import over
+from evidentia.verify.study import Study
+from evidentia.verify.sweeps import Passed, sweep_of
 from evidentia.verify.tally import Tally
 
 
@@ -55,12 +54,12 @@ ROC = Curve("figures/roc.csv", [i / 100 for i in range(101)], found_within)
 PR = Curve("figures/pr.csv", [i / 100 for i in range(1, 101)], precision_at)
 
 
-def check_bands(folder: ResultFolder, queries: list[Query], tally: Tally, progress: Progress | None = None) -> None:
+def check_bands(folder: ResultFolder, study: Study, tally: Tally, progress: Progress | None = None) -> None:
     """Compare the limits in the figures' tables with limits from replicate curves that are made anew."""
     settings = Settings.of(folder.summary)
-    if not settings.resamples or any(query.score is None for query in queries):
+    if not settings.resamples or any(query.score is None for query in study.queries):
         return
-    values = _replicate_curves(queries, settings, progress)
+    values = _replicate_curves(study, settings, progress)
     for curve in (ROC, PR):
         rows = folder.rows(curve.file) if folder.has(curve.file) else []
         tally.exact(f"{curve.file}: rows", len(rows), len(curve.grid))
@@ -68,14 +67,13 @@ def check_bands(folder: ResultFolder, queries: list[Query], tally: Tally, progre
             limits = percentile_limits(replicates, settings.level) or (None, None)
             for side, limit in zip(("low", "high"), limits, strict=True):
                 tally.number(f"{curve.file}: {side} at {x:g}", as_number(row.get(side)), limit)
-    check_operating_bands(folder, queries, settings, tally, progress)
+    check_operating_bands(folder, study, settings, tally, progress)
 
 
-def _replicate_curves(queries: list[Query], settings: Settings, progress: Progress | None) -> dict[str, Floats]:
-    run, done = arrays_of(queries, {}), 0
-    draws = draws_of(queries, settings.resamples, settings.seed, stratified=settings.stratified)
-    units = run.units["query"]
-    sweep = sweep_of(units.score, units.label, run.post, len(run.posts))
+def _replicate_curves(study: Study, settings: Settings, progress: Progress | None) -> dict[str, Floats]:
+    done, draws = 0, draws_of(study.queries, settings.resamples, settings.seed, stratified=settings.stratified)
+    units = study.units("query")
+    sweep = sweep_of(units.score, units.label, study.post, len(study.posts))
     values = {curve.file: np.empty((len(curve.grid), settings.resamples)) for curve in (ROC, PR)}
 
     def work(rows: slice, weights: Floats) -> None:

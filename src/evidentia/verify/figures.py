@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from evidentia.verify.calibration import binned
+from evidentia.verify.calibration import bins_of
 from evidentia.verify.detection import points_of
 from evidentia.verify.gamma import gamma_sheets
 from evidentia.verify.limits import Pair, all_or_none, deviate, from_odds
 from evidentia.verify.operating_points import OPERATING_BANDS, operating_sheets
 from evidentia.verify.points import Points
 from evidentia.verify.sheet import Cell, Sheet
-from evidentia.verify.study import Scope
 from evidentia.verify.tables import BINS
 from evidentia.verify.tuning import Point
 
@@ -26,7 +25,7 @@ def all_figures(points: Points, level: float) -> list[Sheet]:
     if all(query.score is not None for query in study.queries):
         made += [_swept(points, "roc"), _swept(points, "pr")]
     entry = points.expected.entries.get("ECE")
-    if entry is not None and points.found(entry).flaw is None:
+    if entry is not None and points.number(entry).flaw is None:
         made.append(_reliability(points, level))
     operating = operating_sheets(study.queries, bands=points.resamples > 0)
     return [*made, *operating, *gamma_sheets(study.queries)]
@@ -37,8 +36,8 @@ def _swept(points: Points, name: str) -> Sheet:
     study = points.study
     grid = range(101) if name == "roc" else range(1, 101)
     read = _rates if name == "roc" else _precisions
-    curve = read(_of(points, study.whole), grid)
-    folds = [read(_of(points, scope), grid) for scope in study.groups("fold")]
+    curve = read(points_of(study, study.everyone), grid)
+    folds = [read(points_of(study, study.members((("fold", fold),))), grid) for fold in study.folds]
     band = BAND if points.resamples else ()
     axes = ("fpr", "tpr") if name == "roc" else ("recall", "precision")
     columns = (*axes, *band, *(f"fold {fold}" for fold in study.folds), *(() if name == "roc" else ("prevalence",)))
@@ -49,10 +48,6 @@ def _swept(points: Points, name: str) -> Sheet:
         for at, percent in enumerate(grid)
     ]
     return Sheet(f"figures/{name}", columns, tuple(rows))
-
-
-def _of(points: Points, scope: Scope) -> list[Point]:
-    return points_of(points.study, scope, "query")
 
 
 def _rates(at: list[Point], grid: range) -> list[float | None]:
@@ -75,15 +70,12 @@ def _precisions(at: list[Point], grid: range) -> list[float | None]:
 def _reliability(points: Points, level: float) -> Sheet:
     """The reliability table with limits of every share by the spread between posts."""
     study = points.study
-    bins = points.found(points.expected.entries["ECE"]).details["bins"]
-    posts = [
-        [(float(study.queries[row].prob or 0.0), study.queries[row].label) for row in rows]
-        for rows in study.by_post(study.whole)
-    ]
-    each = [[(len(inside), sum(label for _, label in inside)) for inside in binned(post, len(bins))] for post in posts]
+    bins = points.number(points.expected.entries["ECE"]).details["bins"]
+    at = bins_of(study.prob, len(bins))
     rows: list[tuple[Cell, ...]] = []
     for b, one in enumerate(bins):
-        held = [counts[b] for counts in each if counts[b][0]]
+        sizes, positives = study.per_post(study.everyone, at == b), study.per_post(study.label, at == b)
+        held = [(int(n), int(y)) for n, y in zip(sizes, positives, strict=True) if n]
         rows.append((*(one[key] for key in BINS), *(share_limits(held, level) or (None, None))))
     return Sheet("figures/reliability", (*BINS, "share_low", "share_high"), tuple(rows))
 

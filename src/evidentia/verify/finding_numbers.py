@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 
-from evidentia.verify.catalogue import define
+from evidentia.results.catalogue import resolve
 from evidentia.verify.evidence import Query
 from evidentia.verify.expected import Entry
-from evidentia.verify.limits import Pair, bounds_of
-from evidentia.verify.names import parse
-from evidentia.verify.ranking import has_values
-from evidentia.verify.recompute import own_values
+from evidentia.verify.intervals import bounds_of
+from evidentia.verify.limits import Pair
+from evidentia.verify.plan import averaged, has_values
 from evidentia.verify.tally import TOLERANCE
 from evidentia.verify.verdicts import Subject, Verdict, absent, looked_at
 
@@ -34,7 +33,7 @@ def _adds_up(subject: Subject, rest: str) -> bool:
     counts = subject.counts(entry.group)
     known = counts is None or rest.startswith("(tuned)") or counts == (yes, no)
     rates = (("Sensitivity", value["TP"], yes), ("Specificity", value["TN"], no))
-    return bool(known and yes + no == subject.points.found(entry).n) and all(
+    return bool(known and yes + no == subject.points.number(entry).n) and all(
         _is_share(subject, f"{name}{rest}", hit, of) for name, hit, of in rates
     )
 
@@ -47,16 +46,16 @@ def _is_share(subject: Subject, name: str, hit: float, of: float) -> bool:
 def ranges(subject: Subject) -> Verdict:
     """RANGE001: every value and limit is within the range of its measure."""
     values = [
-        (name, subject.entries[name].definition.base, value)
+        (name, subject.entries[name].definition, value)
         for name, said in subject.reported.items()
         for value in (said["value"], *(said["ci"] or ()))
         if value is not None
     ]
     values += [
-        (str(other["name"]), define(other["definition"]).base, other["value"])
+        (str(other["name"]), resolve(other["definition"], subject.points.profile).definition, other["value"])
         for other in subject.folder.summary["other_definitions"]
     ]
-    wrong = [name for name, base, value in values if not _inside(value, bounds_of(base))]
+    wrong = [name for name, definition, value in values if not _inside(value, bounds_of(definition))]
     aside = f", first {wrong[0]}" if wrong else ""
     return looked_at(len(values), "value", wrong=len(wrong), what="are out of range", aside=aside)
 
@@ -67,9 +66,9 @@ def _inside(value: float, bounds: Pair) -> bool:
 
 def names_mean_definitions(subject: Subject) -> Verdict:
     """NAME001: a name, read under the profile, is the definition beside the number."""
-    defaults, wrong = subject.points.profile.defaults, []
+    profile, wrong = subject.points.profile, []
     for name, entry in subject.entries.items():
-        if define(name.partition("[")[0], defaults).expanded != subject.reported[name]["definition"]:
+        if resolve(name, profile).definition.expanded != subject.reported[name]["definition"]:
             wrong.append(entry.name)
     aside = f", first {wrong[0]}" if wrong else ""
     return looked_at(len(subject.entries), "name", wrong=len(wrong), what="mean another definition", aside=aside)
@@ -93,8 +92,9 @@ def same_everywhere(subject: Subject) -> Verdict:
 def _means_of_queries(subject: Subject) -> list[tuple[str, float, float, float]]:
     found = []
     for entry in subject.overall:
-        if has_values(entry.definition) and subject.points.found(entry).flaw is None:
-            values = [v for v in own_values(subject.points.study, entry.definition) if v is not None]
+        if has_values(entry.definition) and subject.points.number(entry).flaw is None:
+            own, inside = subject.points.planner.values(entry.definition)
+            values = own[inside].tolist()
             if values:
                 said = subject.reported[entry.name]["value"]
                 found.append((f"mean of per_query {entry.name}", sum(values) / len(values), said, TOLERANCE))
@@ -145,7 +145,7 @@ def ranking_population(subject: Subject) -> Verdict:
     ranking = [
         entry
         for entry in subject.entries.values()
-        if entry.definition.measure.family == "ranking" and entry.definition.get("avg") != "criterion"
+        if entry.definition.measure.family == "ranking" and not averaged(entry.definition)
     ]
     if not ranking:
         return absent("no ranking measure over queries that can be counted")
@@ -163,14 +163,12 @@ def _counts_its_own(subject: Subject, entry: Entry) -> bool:
     counts = subject.counts(entry.group)
     if counts is None:
         return True
-    own = sum(counts) if entry.definition.get("pop") == "all" else counts[0]
-    return subject.points.found(entry).n == own
+    own = sum(counts) if entry.definition.args.get("pop") == "all" else counts[0]
+    return subject.points.number(entry).n == own
 
 
 def _over_positives(entry: Entry) -> str:
-    name = parse(entry.definition.expanded)
-    params = tuple((key, "positives" if key == "pop" else value) for key, value in name.params)
-    return define(type(name)(name.base, params, name.cut)).expanded
+    return entry.definition.with_params(pop="positives").expanded
 
 
 def auprc_baseline(subject: Subject) -> Verdict:
@@ -178,7 +176,7 @@ def auprc_baseline(subject: Subject) -> Verdict:
     found = [
         entry
         for name, entry in subject.entries.items()
-        if name.partition("[")[0] == "AUPRC" and entry.definition.get("level") == "query"
+        if name.partition("[")[0] == "AUPRC" and entry.definition.args.get("level") == "query"
     ]
     if not found:
         return absent("there is no AUPRC over queries")
@@ -193,7 +191,7 @@ def _scored(query: Query) -> bool:
 
 
 def _has_prevalence(subject: Subject, entry: Entry) -> bool:
-    counts, said = subject.counts(entry.group), subject.points.found(entry).details.get("prevalence")
+    counts, said = subject.counts(entry.group), subject.points.number(entry).details.get("prevalence")
     if counts is None:
         return True
     return said is not None and abs(said - counts[0] / max(sum(counts), 1)) < 1e-12

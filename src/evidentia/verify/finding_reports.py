@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from evidentia.results.catalogue import canonical
 from evidentia.verify.attribution import attribution_sheets
 from evidentia.verify.evidence import Query
-from evidentia.verify.expected import Entry, named
+from evidentia.verify.expected import Entry
 from evidentia.verify.verdicts import Subject, Verdict, absent, looked_at
 
 PINNED = 0.9
@@ -77,7 +78,7 @@ def one_operating_point(subject: Subject) -> Verdict:
     return looked_at(len(queries), "query", "queries", wrong=0, what="", aside=aside)
 
 
-def _moves(queries: list[Query], tau: str) -> bool:
+def _moves(queries: Sequence[Query], tau: str) -> bool:
     values: dict[tuple[str | None, str], set[float | None]] = {}
     for query in queries:
         values.setdefault((query.fold, query.criterion), set()).add(getattr(query, tau))
@@ -93,8 +94,10 @@ def depths_within_rankings(subject: Subject) -> Verdict:
         return absent("the run does not say how many candidates there were before a cut")
     lengths = [len(query.ranked or ()) for query in subject.queries]
     cut = [length for length, there in zip(lengths, offered, strict=True) if length < there]
-    ranking = [e for e in subject.overall if e.definition.measure.family == "ranking" and e.definition.cut is not None]
-    beyond = [e.name for e in ranking if cut and (e.definition.cut == "ALL" or int(str(e.definition.cut)) > max(cut))]
+    ranking = [
+        e for e in subject.overall if e.definition.measure.family == "ranking" and e.definition.args.cut is not None
+    ]
+    beyond = [e.name for e in ranking if cut and (e.definition.args.k or max(cut) + 1) > max(cut)]
     if beyond:
         told = f"{len(cut):,} rankings are cut, the longest at {max(cut)}: {', '.join(beyond[:3])} reach below the cut"
         return Verdict("warning", told, len(lengths))
@@ -114,10 +117,10 @@ def dynamic_k(subject: Subject) -> Verdict:
     if not {"selected_sent_uids", "ranked_sent_uids"} <= subject.columns:
         return absent("the run has no selections from rankings")
     sizes = [len(query.selected) for query in subject.queries if query.selected]
-    fixed = [e for e in subject.overall if e.definition.base == "Recall"]
+    fixed = [e for e in subject.overall if e.definition.measure.base == "Recall"]
     if not sizes or not fixed:
         return absent("no selection, or no Recall@K, is reported")
-    if not any(entry.definition.base == "EvidenceRecall" for entry in subject.overall):
+    if not any(entry.definition.measure.base == "EvidenceRecall" for entry in subject.overall):
         told = f"{fixed[0].name} is reported, but the system returns {min(sizes)} to {max(sizes)} sentences"
         return Verdict("warning", f"{told}: report EvidenceRecall, which judges what is returned", len(sizes))
     whole = sum(bool(q.selected) and len(q.selected or ()) == len(q.ranked or ()) for q in subject.queries)
@@ -134,11 +137,11 @@ def not_too_good(subject: Subject) -> Verdict:
         return absent("no dataset card says what is expected")
     looked, told = 0, []
     for name, (low, high) in expected.items():
-        entry = subject.entries.get(named(name, subject.points.profile))
+        entry = subject.entries.get(canonical(name, subject.points.profile))
         if entry is None:
             continue
         looked += 1
-        value = subject.points.found(entry).value
+        value = subject.points.number(entry).value
         if _far_beyond(entry, value, low, high):
             told.append(f"{name} is {value:.4f}, expected {low:g} to {high:g}")
     if told:

@@ -9,6 +9,19 @@ STEPS = 100
 ARRIVED = 1e-7  # relative: Newton's method doubles the right digits, and one more step is made
 CLOSE = 1e-15  # scores closer than this are one step
 Vector = list[float]
+SMALLEST = 2.0**-52
+
+
+def log_loss(prob: float, label: bool) -> float:
+    """The surprise at what was true, with probabilities kept off 0 and 1."""
+    kept = min(max(prob, SMALLEST), 1 - SMALLEST)
+    return -math.log(kept if label else 1 - kept)
+
+
+def log_odds(prob: float) -> float:
+    """The logarithm of the odds, with probabilities kept off 0 and 1."""
+    kept = min(max(prob, SMALLEST), 1 - SMALLEST)
+    return math.log(kept) - math.log1p(-kept)
 
 
 def sigmoid(x: float) -> float:

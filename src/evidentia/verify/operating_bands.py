@@ -8,11 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evidentia.verify.draws import Bools, Draws, Floats, LeftOut, Progress, draws_of
-from evidentia.verify.evidence import Query
 from evidentia.verify.folder import ResultFolder, Row
-from evidentia.verify.interval_arrays import Arrays, arrays_of
 from evidentia.verify.intervals import CELLS, Drawn, Settings, limits_of
-from evidentia.verify.limits import effective_posts
+from evidentia.verify.limits import Pair, effective_posts
 from evidentia.verify.operating_points import (
     ALERTS,
     DECISION,
@@ -22,10 +20,11 @@ from evidentia.verify.operating_points import (
     explored,
     limit_columns,
 )
-from evidentia.verify.replicate_plan import batches
-from evidentia.verify.replicate_table import Finish, Summed, Table, on_all, over, replicated
+from evidentia.verify.recipes import Finish, Sums, batches, on_all, over, replicated
+from evidentia.verify.study import Study
 from evidentia.verify.tally import Tally
 
+UNIT, PER_1000, BENEFIT = (0.0, 1.0), (0.0, 1000.0), (float("-inf"), 1.0)
 INFINITE = 1e300  # a ratio over zero: more than any other, and still a number that can be ranked and subtracted
 BEYOND = 1e150  # a limit between a ratio and an infinite one lies somewhere past this
 
@@ -34,7 +33,7 @@ BEYOND = 1e150  # a limit between a ratio and an infinite one lies somewhere pas
 class Figure:
     """A number at one threshold: the row and columns of its limits, and how it is made of sums.
 
-    The sums are queries, positives, queries below, positives below. ``base`` is the measure that it is. ``posts``: how many
+    The sums are queries, positives, queries below, positives below. ``posts``: how many
     it rests on, and how many of one size would tell as much.
     """
 
@@ -43,7 +42,7 @@ class Figure:
     column: str
     tau: float
     finish: Finish
-    base: str
+    bounds: Pair
     posts: tuple[int, float] = (0, 0.0)
 
     @property
@@ -53,16 +52,15 @@ class Figure:
 
 
 def check_operating_bands(
-    folder: ResultFolder, queries: list[Query], settings: Settings, tally: Tally, progress: Progress | None = None
+    folder: ResultFolder, study: Study, settings: Settings, tally: Tally, progress: Progress | None = None
 ) -> None:
     """Compare the limits of every number of every figure over thresholds."""
-    explore = explored(queries)
+    explore = explored(study.queries)
     if explore is None:
         return
-    run = arrays_of(queries, {})
-    figures = list(_figures(run, explore))
+    figures = list(_figures(study, explore))
     rows = {path: folder.rows(f"{path}.csv") for path in (SCREENING, ALERTS, DECISION) if folder.has(f"{path}.csv")}
-    draws = draws_of(queries, settings.resamples, settings.seed, stratified=settings.stratified)
+    draws = draws_of(study.queries, settings.resamples, settings.seed, stratified=settings.stratified)
     parts = batches(len(figures), CELLS, settings.resamples + 4 * draws.posts)
     done = 0
 
@@ -73,7 +71,7 @@ def check_operating_bands(
             progress(done, settings.resamples * len(parts))
 
     for part in parts:
-        for figure, limits in zip(figures[part], _limits(run, figures[part], draws, settings, report), strict=True):
+        for figure, limits in zip(figures[part], _limits(study, figures[part], draws, settings, report), strict=True):
             _compare(figure, rows.get(figure.path, []), limits, tally)
 
 
@@ -86,22 +84,22 @@ def _compare(figure: Figure, rows: Sequence[Row], limits: Sequence[float | None]
             tally.exact(where, "no such cell", limit)
 
 
-def _figures(run: Arrays, explore: Explored) -> Iterator[Figure]:
-    everyone, with_evidence = _posts(run, np.ones(len(run), bool)), _posts(run, run.label)
+def _figures(run: Study, explore: Explored) -> Iterator[Figure]:
+    everyone, with_evidence = _posts(run, run.everyone), _posts(run, run.label)
     for row, tau in enumerate(explore.skipping):
-        yield Figure(SCREENING, row, "neg_rate", tau, lambda s: over(s[2], s[0]), "NegRate", everyone)
-        yield Figure(SCREENING, row, "sensitivity", tau, _sensitivity, "ScreeningSensitivity", with_evidence)
-        yield Figure(SCREENING, row, "fn_per_1000", tau, _missed, "ScreeningFNPer1000", everyone)
+        yield Figure(SCREENING, row, "neg_rate", tau, lambda s: over(s[2], s[0]), UNIT, everyone)
+        yield Figure(SCREENING, row, "sensitivity", tau, _sensitivity, UNIT, with_evidence)
+        yield Figure(SCREENING, row, "fn_per_1000", tau, _missed, PER_1000, everyone)
     for row, tau in enumerate(explore.alerting):
         posts = _posts(run, run.prob >= tau)
-        yield Figure(ALERTS, row, "alert_precision", tau, _precision, "AlertPrecision", posts)
-        yield Figure(ALERTS, row, "alerts_per_1000", tau, _alerts, "AlertsPer1000", everyone)
-        yield Figure(ALERTS, row, "likelihood_ratio", tau, _ratio, "")
+        yield Figure(ALERTS, row, "alert_precision", tau, _precision, UNIT, posts)
+        yield Figure(ALERTS, row, "alerts_per_1000", tau, _alerts, PER_1000, everyone)
+        yield Figure(ALERTS, row, "likelihood_ratio", tau, _ratio, UNIT)
     for row, threshold in enumerate(PERCENT):
-        yield Figure(DECISION, row, "net_benefit", threshold, _benefit(threshold), "NetBenefit", everyone)
+        yield Figure(DECISION, row, "net_benefit", threshold, _benefit(threshold), BENEFIT, everyone)
 
 
-def _posts(run: Arrays, rows: Bools) -> tuple[int, float]:
+def _posts(run: Study, rows: Bools) -> tuple[int, float]:
     return run.clusters(rows), effective_posts(run.per_post(rows, rows))
 
 
@@ -145,12 +143,12 @@ def _benefit(threshold: float) -> Finish:
 
 
 def _limits(
-    run: Arrays, figures: Sequence[Figure], draws: Draws, settings: Settings, report: Callable[[int], None]
+    run: Study, figures: Sequence[Figure], draws: Draws, settings: Settings, report: Callable[[int], None]
 ) -> Iterator[tuple[float | None, float | None]]:
-    table, recipes = _recipes(run, figures)
-    points = on_all(recipes, table, draws.posts)
-    values = replicated(recipes, table, draws, report)
-    left_out = replicated(recipes, table, LeftOut(draws.posts)) if settings.method == "bca" else None
+    recipes = _recipes(run, figures)
+    points = on_all(recipes, draws.posts)
+    values = replicated(recipes, draws, report)
+    left_out = replicated(recipes, LeftOut(draws.posts)) if settings.method == "bca" else None
     for at, figure in enumerate(figures):
         point = float(points[at])
         if figure.ratio and point > BEYOND:
@@ -158,24 +156,24 @@ def _limits(
             continue
         without = None if left_out is None or figure.ratio else left_out[at]
         clusters, effective = figure.posts
-        proportion = figure.base not in {"", "NetBenefit"}
+        proportion = figure.bounds != BENEFIT and not figure.ratio
         how = replace(settings, method="percentile") if figure.ratio else settings
         drawn = Drawn(point, values[at], without)
         found, _, _ = limits_of(
-            how, drawn, clusters=clusters, effective=effective, proportion=proportion, base=figure.base
+            how, drawn, clusters=clusters, effective=effective, proportion=proportion, bounds=figure.bounds
         )
         yield (None, None) if found is None else (_finite(found[0]), _finite(found[1]))
 
 
-def _recipes(run: Arrays, figures: Sequence[Figure]) -> tuple[Table, list[Summed]]:
+def _recipes(run: Study, figures: Sequence[Figure]) -> list[Sums]:
     """What is added up per post for every threshold, and how each number is made of it."""
-    table, everyone = Table(), np.ones(len(run), bool)
+    everyone = run.everyone
     whole = [run.per_post(everyone, everyone), run.per_post(run.label, everyone)]
-    places: dict[float, np.ndarray[tuple[int], np.dtype[np.int64]]] = {}
+    columns: dict[float, Floats] = {}
     for tau in dict.fromkeys(figure.tau for figure in figures):
         below = run.prob < tau
-        places[tau] = table.add([*whole, run.per_post(below, everyone), run.per_post(below & run.label, everyone)])
-    return table, [Summed(places[figure.tau], figure.finish) for figure in figures]
+        columns[tau] = np.array([*whole, run.per_post(below, everyone), run.per_post(below & run.label, everyone)])
+    return [Sums(columns[figure.tau], figure.finish) for figure in figures]
 
 
 def _finite(limit: float) -> float | None:

@@ -9,15 +9,15 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from evidentia.errors import EvidentiaError, InputError, OutputError
+from evidentia.errors import EvidentiaError, InputError, OutputError, UnknownNameError
 from evidentia.results.folder import replace_file
+from evidentia.results.profiles import PROFILES
 from evidentia.results.strict_json import dumps_by_line
 from evidentia.verify.ablation import ABLATION, check_ablation, open_ablation
 from evidentia.verify.agreement import check_dataset, check_gaps, check_settings, check_thresholds
 from evidentia.verify.attribution import attribution_sheets
 from evidentia.verify.bands import check_bands
 from evidentia.verify.comparison import COMPARISON, check_comparison
-from evidentia.verify.evidence import read_queries, read_tune
 from evidentia.verify.expected import expected
 from evidentia.verify.figures import BANDS, all_figures
 from evidentia.verify.files import check_hashes, check_inputs, check_listing, is_plain
@@ -26,17 +26,18 @@ from evidentia.verify.folder import ResultFolder, read_json
 from evidentia.verify.given import check_given
 from evidentia.verify.intervals import check_intervals
 from evidentia.verify.others import check_others
+from evidentia.verify.plan import has_twin
 from evidentia.verify.points import Points, check_measures
 from evidentia.verify.points import compare as compare_nested
-from evidentia.verify.profiles import PROFILES
 from evidentia.verify.record import check_record
 from evidentia.verify.rows import check_own_values, check_rows
 from evidentia.verify.selective import check_selective
 from evidentia.verify.sheet import check_csv, check_latex
 from evidentia.verify.stamp import check_stamp
-from evidentia.verify.study import Study
+from evidentia.verify.study import read_study
 from evidentia.verify.tables import all_tables
 from evidentia.verify.tally import Mismatch, Tally
+from evidentia.verify.twins import NoTwinError, no_twin
 
 SCHEMA = "evidentia.verification/2"
 EVALUATION = "evidentia.manifest/1"
@@ -115,7 +116,8 @@ class _Course:
             yield tally
         except BROKEN as error:
             tally.comparisons += 1
-            tally.mismatches.append(Mismatch(name, f"cannot be read: {type(error).__name__}", None))
+            words = str(error) if isinstance(error, UnknownNameError | NoTwinError) else type(error).__name__
+            tally.mismatches.append(Mismatch(name, f"cannot be read: {words}", None))
         self.checks.append(Check(name, tally.comparisons, len(tally.mismatches)))
         self.mismatches += tally.mismatches
 
@@ -241,7 +243,7 @@ def _verify_evidence(folder: ResultFolder, course: _Course, progress: Progress |
     with course.check("rows") as tally:
         points = read_points(folder)
         check_rows(folder, points.study.queries, tally)
-    if points is None:
+    if points is None or _lacks_twins(points, course):
         return
     with course.check("counts") as tally:
         check_dataset(folder, points.study, tally)
@@ -264,15 +266,26 @@ def _verify_evidence(folder: ResultFolder, course: _Course, progress: Progress |
             check_given(folder, points, tally)
     _verify_sheets(folder, points, course)
     with course.check("intervals") as tally:
-        check_intervals(folder, points.study.queries, tally, progress)
+        check_intervals(folder, points.study, tally, progress)
     with course.check("bands") as tally:
-        check_bands(folder, points.study.queries, tally, progress)
+        check_bands(folder, points.study, tally, progress)
+
+
+def _lacks_twins(points: Points, course: _Course) -> bool:
+    """Whether a measure has no twin: then its name is all that there is to say."""
+    measures = {entry.definition.measure.base: entry.definition for entry in points.expected.entries.values()}
+    lacking = [definition for definition in measures.values() if not has_twin(definition.measure)]
+    if lacking:
+        with course.check("twins") as tally:
+            for definition in lacking:
+                tally.exact(f"summary.json: {definition.measure.base}", str(no_twin(definition)), None)
+    return bool(lacking)
 
 
 def read_points(folder: ResultFolder) -> Points:
     """The numbers that a result must report, to be computed from its own files."""
     options, profile = folder.manifest["options"], PROFILES[folder.manifest["profile"]]
-    study = Study(read_queries(folder), read_tune(folder), tuple(options["by"]))
+    study = read_study(folder)
     return Points(study, profile, expected(study, profile, options), folder.manifest["resamples"])
 
 

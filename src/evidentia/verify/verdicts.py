@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,9 +11,9 @@ from evidentia.errors import counted
 from evidentia.verify.evidence import Query
 from evidentia.verify.expected import Entry
 from evidentia.verify.folder import ResultFolder, unquoted
-from evidentia.verify.names import Pairs
 from evidentia.verify.points import Points
 from evidentia.verify.sheet import read_cells
+from evidentia.verify.study import Group
 
 GROUPED = ("fold", "criterion", "state", "has_evidence")
 
@@ -48,7 +48,7 @@ class Subject:
     points: Points
 
     @property
-    def queries(self) -> list[Query]:
+    def queries(self) -> Sequence[Query]:
         """The evaluated queries."""
         return self.points.study.queries
 
@@ -84,10 +84,9 @@ class Subject:
         card: Mapping[str, Any] | None = self.folder.manifest["read"]["card"]
         return card
 
-    def counts(self, group: Pairs) -> tuple[int, int] | None:
+    def counts(self, group: Group) -> tuple[int, int] | None:
         """How many queries of a group have evidence, and how many have none; None for a group of two columns."""
         if len(group) > 1:
             return None
-        scope = self.points.study.scope(group)
-        positives = self.points.study.positives(scope)
-        return positives, len(scope.rows) - positives
+        rows, label = self.points.study.members(group), self.points.study.label
+        return int((rows & label).sum()), int((rows & ~label).sum())
