@@ -18,6 +18,7 @@ from numpy.random import Generator, Philox
 
 import record
 from bootstrap import Took, _load, least
+from evidentia.array_types import Floats
 from evidentia.evaluation.intervals import Resampling
 from evidentia.evaluation.selective import Readings
 from evidentia.evaluation.selective_result import evaluate_items
@@ -26,7 +27,6 @@ from evidentia.measures.profiles import SELECTIVE
 from evidentia.results import Evaluation
 from evidentia.synth import synthetic_phq8
 from evidentia.tables import Items, read_items
-from evidentia.tables.queries import Floats
 from measuring import DisagreementError, Figure, cores, show, versions
 
 SEED, SIGNAL, FLOOR = 7, "llm", 30.0

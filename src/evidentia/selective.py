@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from evidentia.array_types import Floats, Ints
 from evidentia.checks import check_items
 from evidentia.errors import InputError
 from evidentia.evaluation.compare import OnMismatch
@@ -39,7 +40,6 @@ from evidentia.results import Evaluation, SelectiveComparison
 from evidentia.stats.coverage import Coverage, counts_to_reach, counts_within
 from evidentia.stats.risk_coverage import Steps, ranking
 from evidentia.tables import Items, read_items
-from evidentia.tables.queries import Floats, Ints
 
 if TYPE_CHECKING:
     from evidentia.item_predictions import (

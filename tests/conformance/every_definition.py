@@ -10,6 +10,7 @@ from functools import cache
 import numpy as np
 import polars as pl
 
+from evidentia.array_types import Floats
 from evidentia.evaluation.compute import Cell, compute
 from evidentia.evaluation.groups import OVERALL, Grouping, grouping_by
 from evidentia.evaluation.needs import unmet
@@ -19,7 +20,6 @@ from evidentia.measures.core import Args, Macro, Measure, Parameter, Selective
 from evidentia.measures.names import Cut, parse_cut
 from evidentia.synth import SyntheticRun, synthetic_run
 from evidentia.tables import Queries, Run, read_run
-from evidentia.tables.queries import Floats
 
 CUTS = {
     None: (None,),

@@ -9,11 +9,11 @@ import numpy as np
 import polars as pl
 from every_definition import SELECTIVE_ONES
 
+from evidentia.array_types import Floats, Ints
 from evidentia.evaluation.selective import Readings, ordered, outcome_of
 from evidentia.measures import Definition
 from evidentia.measures.core import Outcome
 from evidentia.tables import Items, read_items
-from evidentia.tables.queries import Floats, Ints
 
 BY_NAME: dict[str, Definition] = {d.expanded: d for d in SELECTIVE_ONES}
 EXPANDED = tuple(BY_NAME)

@@ -11,10 +11,10 @@ import polars as pl
 import pytest
 from every_selective import ALONE, BY_NAME, EXPANDED, WANTS, Tables, mixed, outcomes, read, repeated, same_bits
 
+from evidentia.array_types import Floats
 from evidentia.evaluation.selective import Readings
 from evidentia.measures.core import Outcome
 from evidentia.stats.resampling import ResamplingPlan
-from evidentia.tables.queries import Floats
 
 every_definition = pytest.mark.parametrize("name", EXPANDED)
 every_one_alone = pytest.mark.parametrize("name", ALONE)

@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 from scipy import stats
 
+from evidentia.array_types import Floats
 from evidentia.errors import InputError
 from evidentia.evaluation.groups import OVERALL
 from evidentia.evaluation.intervals import Resampling, spread_out
@@ -23,7 +24,6 @@ from evidentia.results import Estimate, Evaluation
 from evidentia.stats.intervals import bca_limits, clopper_pearson, percentile_limits
 from evidentia.stats.resampling import ResamplingPlan
 from evidentia.tables import Run, read_run
-from evidentia.tables.queries import Floats
 from intervals.runs import CONTRACT, detections, evaluated, tied_run
 
 SAME = "every resample gives the same value"

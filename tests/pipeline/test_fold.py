@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
+from evidentia.array_types import Floats, Ints
 from evidentia.corpus import Criterion, Posts
 from evidentia.corpus.posts import rows_of
 from evidentia.errors import InputError
@@ -19,7 +20,6 @@ from evidentia.pipeline.stages.ltr import LearnToRank
 from evidentia.pipeline.stages.propagation import Propagation
 from evidentia.protocol.folds import InnerSplit
 from evidentia.synth import synthetic_corpus
-from evidentia.tables.queries import Floats, Ints
 
 from .small import divided, permuted, posts_of
 

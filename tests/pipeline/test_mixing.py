@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.arrays import ndcg
 from evidentia.pipeline.graphs import query_nodes
 from evidentia.pipeline.mixing import WEIGHTS, choose_weight, mean_ndcg, mixed
-from evidentia.tables.queries import Bools, Floats, Ints
 
 from .small import scored, spans
 

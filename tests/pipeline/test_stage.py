@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.pipeline.stage import Parts, Sentences, View, best, candidates_of, ranks, worst
-from evidentia.tables.queries import Bools, Floats, Ints
 
 from .small import posts_of, scored, spans
 

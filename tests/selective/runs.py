@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from evidentia.array_types import Floats
 from evidentia.evaluation.selective import Readings, Want, ordered
 from evidentia.measures import MEASURES, Definition, resolve
 from evidentia.measures.core import Selective
 from evidentia.measures.profiles import SELECTIVE
 from evidentia.synth import synthetic_phq8
 from evidentia.tables import Items, read_items
-from evidentia.tables.queries import Floats
 from selective.naive import Answer
 
 CUTS: dict[str | None, tuple[str, ...]] = {

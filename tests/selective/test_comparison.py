@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from evidentia.array_types import Floats
 from evidentia.errors import InputError
 from evidentia.evaluation.intervals import Resampling
 from evidentia.evaluation.selective import Readings, Want
@@ -22,7 +23,6 @@ from evidentia.stats.intervals import percentile_limits
 from evidentia.stats.resampling import ResamplingPlan
 from evidentia.synth import synthetic_phq8
 from evidentia.tables import Items, read_items
-from evidentia.tables.queries import Floats
 from selective import naive
 from selective.naive import Answer, Sample
 from selective.runs import differences, phq8_items, phq8_rows, phq8_run, table_items, table_rows, uneven_table

@@ -9,12 +9,12 @@ import numpy as np
 import polars as pl
 import pytest
 
+from evidentia.array_types import Floats
 from evidentia.evaluation.intervals import Resampling
 from evidentia.evaluation.selective_result import evaluate_items
 from evidentia.stats.intervals import bca_limits, percentile_limits
 from evidentia.stats.resampling import ResamplingPlan
 from evidentia.tables import Items
-from evidentia.tables.queries import Floats
 from selective import naive
 from selective.naive import Answer, Sample
 from selective.runs import (

@@ -15,6 +15,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from evidentia.array_types import Floats
 from evidentia.evaluation.cluster_sums import per_cluster
 from evidentia.evaluation.compare import differing_posts
 from evidentia.evaluation.compute import Computation, compute
@@ -30,7 +31,7 @@ from evidentia.results import Estimate
 from evidentia.results.sample_size import Sample, comparison_warnings
 from evidentia.stats.intervals import standard_errors
 from evidentia.stats.testing import t_test
-from evidentia.tables.queries import Floats, Queries
+from evidentia.tables.queries import Queries
 from slow.simulated import CONTRACT, SHAPES, answered, calibrated, definition, posts_of, simulated, stated, truth
 
 DOCS = Path(__file__).parents[2] / "docs" / "intervals.md"

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.evaluation.groups import OVERALL, Grouping
 from evidentia.measures.core import Additive, Args, Fit, Outcome, Statistic
 from evidentia.measures.registry import Definition
 from evidentia.stats.counting import add_up
 from evidentia.stats.exact import powers_above, split
-from evidentia.tables.queries import Bools, Floats, Ints, Queries
+from evidentia.tables.queries import Queries
 
 Columns = tuple[str, ...]
 Key = tuple[Definition, Columns]

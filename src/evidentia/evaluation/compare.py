@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from evidentia.array_types import Floats, Ints
 from evidentia.errors import InputError, counted, shown
 from evidentia.evaluation.choose import Choice
 from evidentia.evaluation.cluster_sums import per_cluster
@@ -27,7 +28,7 @@ from evidentia.results.sample_size import Sample, comparison_warnings, left_out_
 from evidentia.stats.intervals import Limits, standard_errors, t_quantile
 from evidentia.stats.testing import holm, t_test
 from evidentia.tables import Run
-from evidentia.tables.queries import Floats, Ints, Queries
+from evidentia.tables.queries import Queries
 
 OnMismatch = Literal["error", "intersect"]
 Key = tuple[str, str]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.evaluation.groups import Grouping, grouping_by
 from evidentia.measures.core import Additive, Args, Fit, Macro, Outcome, Population, Statistic, Sweep
 from evidentia.measures.registry import Definition
@@ -15,7 +16,7 @@ from evidentia.stats.counting import add_up
 from evidentia.stats.exact import ExactSums
 from evidentia.stats.intervals import effective_clusters
 from evidentia.stats.sweeps import Counts, sweep_counts
-from evidentia.tables.queries import Bools, Floats, Ints, Queries
+from evidentia.tables.queries import Queries
 
 BLOCK = 1 << 15  # queries handled at once
 

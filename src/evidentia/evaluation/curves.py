@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from evidentia.array_types import Floats
 from evidentia.evaluation.compute import Computation
 from evidentia.measures.calibration import bin_of
 from evidentia.results import Curve, Estimate
@@ -15,7 +16,7 @@ from evidentia.stats.intervals import Limits, percentile_limits, share_limits
 from evidentia.stats.resampling import ResamplingPlan
 from evidentia.stats.sweeps import Counts, sweep_counts
 from evidentia.stats.threads import in_threads
-from evidentia.tables.queries import Floats, Queries
+from evidentia.tables.queries import Queries
 
 Column = tuple[float | None, ...]
 GRID = np.arange(101) / 100

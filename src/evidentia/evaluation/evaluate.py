@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from evidentia.array_types import Bools, Floats
 from evidentia.errors import InputError
 from evidentia.evaluation.attribution import attribute
 from evidentia.evaluation.compute import Computation, compute
@@ -23,7 +24,6 @@ from evidentia.evaluation.replicates import Progress
 from evidentia.measures import PROFILES, Definition, Profile, canonical, profile_named, resolve
 from evidentia.results import Estimate, Evaluation, NotComputed, OtherDefinition
 from evidentia.tables import Run
-from evidentia.tables.queries import Bools, Floats
 
 
 def evaluate_run(

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evidentia.tables.queries import STATES, Ints, Queries
+from evidentia.array_types import Ints
+from evidentia.tables.queries import STATES, Queries
 
 Group = tuple[tuple[str, str], ...]  # (column, value) pairs
 

@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from evidentia.array_types import Floats, Ints
 from evidentia.errors import InputError, counted
 from evidentia.evaluation.compute import Cell, Computation
 from evidentia.evaluation.groups import Grouping
@@ -25,7 +26,7 @@ from evidentia.stats.intervals import (
     transformed_limits,
 )
 from evidentia.stats.resampling import ResamplingPlan
-from evidentia.tables.queries import Floats, Ints, Queries
+from evidentia.tables.queries import Queries
 
 Method = Literal["auto", "percentile", "bca"]
 INVERSION = "test inversion"

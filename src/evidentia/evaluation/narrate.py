@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from evidentia.array_types import Ints
 from evidentia.evaluation.compute import Cell, Computation
 from evidentia.evaluation.groups import Grouping
 from evidentia.evaluation.intervals import Intervals, Resampling
@@ -17,7 +18,6 @@ from evidentia.protocol import UNTUNABLE
 from evidentia.results import Distribution, Estimate
 from evidentia.results.sample_size import Kind, Sample, interval_warnings, left_out_warning
 from evidentia.stats.spread import fold_summary, grouped_distributions
-from evidentia.tables.queries import Ints
 
 
 def simulated_kind(definition: Definition) -> Kind | None:

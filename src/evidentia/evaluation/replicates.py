@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evidentia.array_types import Floats
 from evidentia.evaluation.cluster_sums import ClusterSums, defined
 from evidentia.evaluation.compute import macro_parts
 from evidentia.evaluation.groups import Grouping
@@ -16,7 +17,7 @@ from evidentia.stats.exact import in_order
 from evidentia.stats.resampling import LeaveOneOut, Plan
 from evidentia.stats.segments import Segments, segments
 from evidentia.stats.threads import in_threads
-from evidentia.tables.queries import Floats, Queries
+from evidentia.tables.queries import Queries
 
 CELLS = 1 << 26  # replicate values held at once: 512 MB
 Want = tuple[Definition, Grouping]

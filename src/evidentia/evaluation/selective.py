@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from evidentia.array_types import Floats, Ints
 from evidentia.errors import InputError
 from evidentia.evaluation.intervals import Resampling
 from evidentia.evaluation.replicates import Progress
@@ -20,7 +21,6 @@ from evidentia.stats.resampling import LeaveOneOut, Plan, ResamplingPlan
 from evidentia.stats.risk_coverage import Curves, Ranking, oracle, ranking
 from evidentia.stats.threads import in_threads
 from evidentia.tables.items import Items
-from evidentia.tables.queries import Floats, Ints
 
 BLOCK_CELLS = 1 << 21  # items times replicates in work at once
 ALL = "all"

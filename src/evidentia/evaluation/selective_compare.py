@@ -8,6 +8,7 @@ from decimal import Decimal
 
 import numpy as np
 
+from evidentia.array_types import Floats
 from evidentia.errors import InputError, counted, shown
 from evidentia.evaluation.compare import OnMismatch, judged, p_value
 from evidentia.evaluation.intervals import Resampling, spread_out
@@ -29,7 +30,6 @@ from evidentia.stats.testing import bootstrap_p
 from evidentia.stats.threads import in_threads
 from evidentia.tables.items import Items
 from evidentia.tables.order import without_zeros
-from evidentia.tables.queries import Floats
 
 FAMILIES = ("measures", "coverage", "truncated")
 Sides = tuple[Items, Items]

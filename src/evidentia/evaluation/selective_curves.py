@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from evidentia.array_types import Floats
 from evidentia.evaluation.intervals import Resampling
 from evidentia.evaluation.selective import Readings
 from evidentia.results import Curve
@@ -16,7 +17,6 @@ from evidentia.stats.resampling import ResamplingPlan
 from evidentia.stats.risk_coverage import Ranking, ranking
 from evidentia.stats.threads import in_threads
 from evidentia.tables.items import Items
-from evidentia.tables.queries import Floats
 
 GRID = tuple(f"{step / 50:g}" for step in range(1, 51))
 AGAINST = "against_"  # how the files of the other run's curves begin

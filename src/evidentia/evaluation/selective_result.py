@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from evidentia.array_types import Floats
 from evidentia.evaluation.intervals import Interval, MethodLimits, Resampling, interval_of
 from evidentia.evaluation.narrate import reason_of
 from evidentia.evaluation.replicates import Progress
@@ -24,7 +25,6 @@ from evidentia.stats.intervals import Limits, bca_limits, percentile_limits
 from evidentia.stats.resampling import ResamplingPlan
 from evidentia.stats.risk_coverage import Curves, Ranking, within_ties
 from evidentia.tables.items import PHQ8_ROLE, Items
-from evidentia.tables.queries import Floats
 
 
 def evaluate_items(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.measures.core import Args, Outcome, Parameter, Score, Statistic, ratio
 from evidentia.measures.family import Family
 from evidentia.measures.logistic import EPSILON, inside, leftover, logit, newton, root, separated, unclipped
 from evidentia.measures.populations import ALL
 from evidentia.stats.exact import exact_total, in_order
 from evidentia.stats.gaps import debiased_sum
-from evidentia.tables.queries import Bools, Floats, Ints, Queries
+from evidentia.tables.queries import Queries
 
 family = Family("calibration")
 BINS = Parameter("bins", ("10",), "10", whole_number=True)

@@ -6,6 +6,7 @@ from typing import Unpack
 
 import numpy as np
 
+from evidentia.array_types import Floats
 from evidentia.measures.core import (
     Additive,
     Args,
@@ -31,7 +32,7 @@ from evidentia.measures.populations import (
     decision,
     needs_of_point,
 )
-from evidentia.tables.queries import Floats, Queries
+from evidentia.tables.queries import Queries
 
 family = Family("detection")
 TUNED = Parameter("threshold", ("tuned",), None, bare=True)

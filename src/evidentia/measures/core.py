@@ -11,10 +11,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from evidentia.array_types import Bools, Floats
 from evidentia.measures.names import Cut
 from evidentia.stats.risk_coverage import Curves
 from evidentia.stats.sweeps import Counts
-from evidentia.tables.queries import Bools, Floats, Queries
+from evidentia.tables.queries import Queries
 
 _SHARE = re.compile(r"0|1|0\.\d*[1-9]")  # shortest decimals in [0, 1], so that one threshold has one name
 _DECIMAL = re.compile(r"\d*\.?\d+")

@@ -7,6 +7,7 @@ from typing import Any, TypedDict, TypeVar, Unpack
 
 import numpy as np
 
+from evidentia.array_types import Bools, Floats
 from evidentia.measures.core import (
     Additive,
     Args,
@@ -26,7 +27,7 @@ from evidentia.measures.core import (
     one_over_the_other,
 )
 from evidentia.stats.sweeps import Counts
-from evidentia.tables.queries import Bools, Floats, Queries
+from evidentia.tables.queries import Queries
 
 T = TypeVar("T")
 Solve = Callable[[Floats, Bools, Floats], tuple[float, int]]

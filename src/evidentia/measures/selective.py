@@ -7,11 +7,11 @@ from typing import Literal
 
 import numpy as np
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.measures.core import Args, Outcome, Parameter, Population, Selective
 from evidentia.measures.family import Family
 from evidentia.stats.coverage import counts_to_reach, counts_within
 from evidentia.stats.risk_coverage import Curves, Plateaus, Steps, best_plateaus
-from evidentia.tables.queries import Bools, Floats, Ints
 
 LOSSES = ("abs", "abs_norm", "zero_one", "squared")
 RAW = Parameter("loss", LOSSES, "abs")

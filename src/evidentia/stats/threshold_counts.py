@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.stats.resampling import Plan
 from evidentia.stats.threads import in_threads
-from evidentia.tables.queries import Bools, Floats, Ints
 
 EXACT = 2**24  # below this float32 counts without rounding, at half the memory
 

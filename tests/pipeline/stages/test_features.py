@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.pipeline.stage import View
 from evidentia.pipeline.stages.features import candidate_features, neighbours, other_criteria
-from evidentia.tables.queries import Bools, Floats, Ints
 from pipeline.small import posts_of, scored, spans
 
 Scored = tuple[Floats, Bools, Bools, Ints]

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evidentia.array_types import Bools, Floats
 from evidentia.corpus import Posts
 from evidentia.pipeline.stage import Parts, View
 from evidentia.pipeline.stages.ltr import LearnToRank, Model, ask_logistic, fit_logistic, one_per_criterion
 from evidentia.synth import synthetic_corpus
-from evidentia.tables.queries import Bools, Floats
 from pipeline.small import lesson_on, posts_of, taught
 
 MODELS: tuple[Model, ...] = ("boosting", "logistic")

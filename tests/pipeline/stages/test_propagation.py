@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.corpus import Posts
 from evidentia.pipeline.fold import Step
 from evidentia.pipeline.graphs import adjacency, likeness
@@ -17,7 +18,6 @@ from evidentia.pipeline.stages.meaning import Meaning
 from evidentia.pipeline.stages.propagation import ARRIVALS, Propagation
 from evidentia.pipeline.stages.spaces import lsa_vectors
 from evidentia.synth import synthetic_corpus
-from evidentia.tables.queries import Bools, Floats, Ints
 from pipeline.small import posts_of, scored, spans, taught
 from pipeline.stages.bench import WordCounter, after, claims_of_a_stage, corpus, division
 
