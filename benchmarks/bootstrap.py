@@ -24,8 +24,8 @@ import record
 from cold import started
 from evidentia.array_types import Floats
 from evidentia.evaluation.evaluate import evaluate_run
-from evidentia.evaluation.groups import OVERALL
 from evidentia.evaluation.intervals import Resampling
+from evidentia.evaluation.plan import OVERALL
 from evidentia.evaluation.replicates import Batch
 from evidentia.measures import profile_named, resolve
 from evidentia.results import Evaluation

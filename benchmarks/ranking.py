@@ -22,7 +22,7 @@ from cold import cold_command
 from evidentia import arrays
 from evidentia.array_types import Floats
 from evidentia.evaluation.compute import compute
-from evidentia.evaluation.groups import OVERALL
+from evidentia.evaluation.plan import OVERALL
 from evidentia.measures import Definition, kernels, profile_named, resolve
 from evidentia.synth import SyntheticArrays, synthetic_arrays, synthetic_run
 from evidentia.tables.queries import Candidates, Queries

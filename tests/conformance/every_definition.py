@@ -12,9 +12,7 @@ import polars as pl
 
 from evidentia.array_types import Floats
 from evidentia.evaluation.compute import Cell, compute
-from evidentia.evaluation.groups import OVERALL, Grouping, grouping_by
-from evidentia.evaluation.needs import unmet
-from evidentia.evaluation.plan import Plan, with_tuned_decisions
+from evidentia.evaluation.plan import OVERALL, Grouping, Plan, grouping_by, unmet, with_tuned_decisions
 from evidentia.measures import MEASURES, PROFILES, Definition, resolve
 from evidentia.measures.core import Args, Macro, Measure, Parameter, Selective
 from evidentia.measures.names import Cut, parse_cut

@@ -15,8 +15,8 @@ from scipy import stats
 
 from evidentia.array_types import Floats
 from evidentia.errors import InputError
-from evidentia.evaluation.groups import OVERALL
 from evidentia.evaluation.intervals import Resampling, spread_out
+from evidentia.evaluation.plan import OVERALL
 from evidentia.evaluation.replicates import Batch
 from evidentia.measures import resolve
 from evidentia.measures.calibration import calibration_intercept, calibration_slope

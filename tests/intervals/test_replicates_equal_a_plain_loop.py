@@ -12,7 +12,7 @@ import pytest
 from sklearn import metrics
 
 from evidentia.array_types import Floats, Ints
-from evidentia.evaluation.groups import OVERALL
+from evidentia.evaluation.plan import OVERALL
 from evidentia.evaluation.replicates import Batch
 from evidentia.measures import Definition, resolve
 from evidentia.measures.core import Fit

@@ -11,7 +11,7 @@ from scipy.special import expit, ndtr
 
 from evidentia.array_types import Bools, Floats, Ints
 from evidentia.evaluation.compute import compute
-from evidentia.evaluation.groups import OVERALL
+from evidentia.evaluation.plan import OVERALL
 from evidentia.measures import PROFILES, Definition, resolve
 from evidentia.tables.queries import Queries, Ragged
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evidentia.array_types import Bools, Floats, Ints
-from evidentia.evaluation.groups import OVERALL, Grouping
+from evidentia.evaluation.plan import OVERALL, Grouping, Key
 from evidentia.measures.core import Additive, Args, Fit, Outcome, Statistic
 from evidentia.measures.registry import Definition
 from evidentia.stats.counting import add_up
@@ -21,7 +21,6 @@ from evidentia.stats.exact import powers_above, split
 from evidentia.tables.queries import Queries
 
 Columns = tuple[str, ...]
-Key = tuple[Definition, Columns]
 
 
 class ClusterSums:
@@ -54,6 +53,17 @@ class ClusterSums:
         """Every definition's values: groups x replicates (weights is clusters x replicates)."""
         summed = self.summed(weights)
         return {(d, g.columns): self._finish(d, g, summed[d, g.columns]) for d, g in self.wants}
+
+    def gaps(self, weights: Floats) -> dict[Key, Floats]:
+        """The gaps of definitions that add up absolute gaps: groups x replicates x gaps."""
+        kinds = {(d, g.columns): (d.kind, d.args) for d, g in self.wants}
+        gaps: dict[Key, Floats] = {}
+        for key, sums in self.summed(weights).items():
+            kind, args = kinds[key]
+            assert isinstance(kind, Additive)
+            assert kind.gaps is not None
+            gaps[key] = kind.gaps(sums, args)
+        return gaps
 
     def summed(self, weights: Floats) -> dict[Key, Floats]:
         """Every definition's sums: groups x replicates x columns."""

@@ -21,9 +21,9 @@ from evidentia.measures.core import Additive, Outcome
 from evidentia.measures.gate import MISSED, RIGHT_ALERTS, TOTAL, WITH_EVIDENCE
 from evidentia.protocol.three_state import MOST_POINTS, score_grid
 from evidentia.results import Curve
+from evidentia.stats.driver import in_threads
 from evidentia.stats.intervals import Bounds, effective_clusters, percentile_limits
 from evidentia.stats.resampling import LeaveOneOut, ResamplingPlan
-from evidentia.stats.threads import in_threads
 from evidentia.stats.threshold_counts import Cut, ThresholdCounts, ThresholdSteps
 from evidentia.tables import Run
 from evidentia.tables.queries import NEG, POS, Queries

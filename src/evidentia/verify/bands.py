@@ -9,6 +9,7 @@ import numpy as np
 
 from evidentia.verify.draws import Floats, Progress, draws_of, over_blocks
 from evidentia.verify.evidence import Query
+from evidentia.verify.figures import asked_curves
 from evidentia.verify.folder import ResultFolder
 from evidentia.verify.interval_arrays import arrays_of
 from evidentia.verify.intervals import Settings
@@ -58,7 +59,12 @@ PR = Curve("figures/pr.csv", [i / 100 for i in range(1, 101)], precision_at)
 def check_bands(folder: ResultFolder, queries: list[Query], tally: Tally, progress: Progress | None = None) -> None:
     """Compare the limits in the figures' tables with limits from replicate curves that are made anew."""
     settings = Settings.of(folder.summary)
+    asked = asked_curves(folder)
     if not settings.resamples or any(query.score is None for query in queries):
+        return
+    if "operating" in asked:
+        check_operating_bands(folder, queries, settings, tally, progress)
+    if "roc" not in asked:
         return
     values = _replicate_curves(queries, settings, progress)
     for curve in (ROC, PR):
@@ -68,7 +74,6 @@ def check_bands(folder: ResultFolder, queries: list[Query], tally: Tally, progre
             limits = percentile_limits(replicates, settings.level) or (None, None)
             for side, limit in zip(("low", "high"), limits, strict=True):
                 tally.number(f"{curve.file}: {side} at {x:g}", as_number(row.get(side)), limit)
-    check_operating_bands(folder, queries, settings, tally, progress)
 
 
 def _replicate_curves(queries: list[Query], settings: Settings, progress: Progress | None) -> dict[str, Floats]:
