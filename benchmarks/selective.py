@@ -23,8 +23,8 @@ from evidentia.evaluation.evaluate import evaluate_items
 from evidentia.evaluation.intervals import Resampling
 from evidentia.evaluation.items import ItemComputation, wants_for
 from evidentia.measures import resolve
-from evidentia.measures.profiles import SELECTIVE
 from evidentia.results import Evaluation
+from evidentia.results.profiles import SELECTIVE
 from evidentia.synth import synthetic_phq8
 from evidentia.tables import Items, read_items
 from measuring import DisagreementError, Figure, cores, show, versions

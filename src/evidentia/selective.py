@@ -32,10 +32,10 @@ from evidentia.evaluation.files import write_folder, write_selective
 from evidentia.evaluation.intervals import Resampling
 from evidentia.evaluation.item_curves import against_curves
 from evidentia.listed import listed
-from evidentia.measures.profiles import SELECTIVE
-from evidentia.measures.registry import canonical
+from evidentia.measures import canonical
 from evidentia.report import wants_report, write_curves, write_report, write_tables
 from evidentia.results import Evaluation, SelectiveComparison
+from evidentia.results.profiles import SELECTIVE
 from evidentia.stats.coverage import Coverage, counts_to_reach, counts_within
 from evidentia.stats.driver import Progress, part_of
 from evidentia.stats.risk_coverage import Steps, ranking

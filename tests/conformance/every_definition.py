@@ -14,8 +14,9 @@ from evidentia.array_types import Floats
 from evidentia.evaluation.compute import Cell, compute
 from evidentia.evaluation.plan import OVERALL, Grouping, Plan, grouping_by, unmet, with_tuned_decisions
 from evidentia.measures import MEASURES, PROFILES, Definition, resolve
-from evidentia.measures.core import Args, Macro, Measure, Parameter, Selective
-from evidentia.measures.names import Cut, parse_cut
+from evidentia.measures.core import Macro, Selective
+from evidentia.results.measure import Args, Measure, Parameter
+from evidentia.results.names import Cut, parse_cut
 from evidentia.synth import SyntheticRun, synthetic_run
 from evidentia.tables import Queries, Run, read_run
 

@@ -11,7 +11,7 @@ import pytest
 import small
 
 from evidentia.measures import MEASURES
-from evidentia.measures.core import Measure
+from evidentia.results.measure import Measure
 
 MODULES = sorted(path.stem for path in Path(small.__file__).parent.glob("test_hand_worked*.py"))
 

@@ -12,7 +12,7 @@ from evidentia.errors import InputError, UnknownNameError
 from evidentia.evaluation import evaluate_run
 from evidentia.measures import MEASURES, PROFILES, Name, canonical, parse_name, resolve
 from evidentia.measures.core import Selective
-from evidentia.measures.profiles import SELECTIVE, selective_names
+from evidentia.results.profiles import SELECTIVE, selective_names
 from evidentia.tables import read_run
 
 BY_NAME = {definition.expanded: definition for definition in EVERY}

@@ -13,8 +13,8 @@ from evidentia.evaluation import evaluate_run
 from evidentia.evaluation.evaluate import evaluate_items
 from evidentia.evaluation.intervals import Resampling
 from evidentia.measures import PROFILES, resolve
-from evidentia.measures.profiles import SELECTIVE
 from evidentia.results import Estimate
+from evidentia.results.profiles import SELECTIVE
 from evidentia.tables import Items, Run, read_items, read_run
 
 Key = tuple[str, str | None, frozenset[str]]

@@ -16,7 +16,7 @@ from evidentia.evaluation.items import ItemComputation, wants_for
 from evidentia.evaluation.plan import Want
 from evidentia.measures import MEASURES, Definition, resolve
 from evidentia.measures.core import Selective
-from evidentia.measures.profiles import SELECTIVE
+from evidentia.results.profiles import SELECTIVE
 from evidentia.synth import synthetic_phq8
 from evidentia.tables import Items, read_items
 from selective.naive import Answer

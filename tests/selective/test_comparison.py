@@ -16,7 +16,7 @@ from evidentia.array_types import Floats
 from evidentia.errors import InputError
 from evidentia.evaluation.compare_items import ItemPair, compare_items
 from evidentia.evaluation.intervals import Resampling
-from evidentia.measures.registry import Definition
+from evidentia.measures import Definition
 from evidentia.results import SelectiveComparison
 from evidentia.selective import compare, evaluate
 from evidentia.stats.intervals import percentile_limits

@@ -17,9 +17,9 @@ from evidentia.errors import InputError, Problem
 from evidentia.evaluation.files import MANIFEST_SCHEMA, SELECTIVE_MANIFEST_SCHEMA, manifest_of
 from evidentia.evaluation.load import load_result
 from evidentia.measures import PROFILES, canonical, parse_name
-from evidentia.measures.profiles import SELECTIVE
 from evidentia.results import Curve, Distribution, Estimate, Evaluation, Finding, NotComputed, OtherDefinition, loads
 from evidentia.results.derived import is_derived
+from evidentia.results.profiles import SELECTIVE
 from evidentia.tables import DatasetCard, Items, Run, load_card, read_items
 from evidentia.tables.card import built_in_cards
 

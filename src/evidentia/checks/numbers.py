@@ -14,9 +14,9 @@ from evidentia.checks.registry import Verdict, check, looked_at, not_applicable,
 from evidentia.checks.subject import Subject
 from evidentia.evaluation.plan import grouping_by
 from evidentia.measures import PROFILES, Profile, resolve
-from evidentia.measures.names import group_suffix
-from evidentia.measures.profiles import SELECTIVE
 from evidentia.results import Estimate, Evaluation
+from evidentia.results.names import group_suffix
+from evidentia.results.profiles import SELECTIVE
 from evidentia.tables import Run
 
 _CELL = re.compile(r"TP(?P<rest>\((?:t=[^()]*|tuned)\).*)", re.DOTALL)

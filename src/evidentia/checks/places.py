@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from evidentia.checks.subject import Row, Subject
-from evidentia.measures.names import group_suffix
 from evidentia.results import Estimate, Evaluation
+from evidentia.results.names import group_suffix
 
 MEAN_TOLERANCE = 1e-9
 GROUP_TABLES = re.compile(r"criteria|states|evidence|slice_\d+")

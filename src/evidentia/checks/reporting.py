@@ -13,8 +13,8 @@ from evidentia.checks.numbers import class_counts, profile_of
 from evidentia.checks.registry import Verdict, check, looked_at, not_applicable, skipped, warned
 from evidentia.checks.subject import Subject
 from evidentia.measures import resolve
-from evidentia.measures.names import group_suffix
 from evidentia.results import Estimate
+from evidentia.results.names import group_suffix
 from evidentia.tables import Run
 
 

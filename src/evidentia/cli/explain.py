@@ -28,8 +28,8 @@ def explain(
     """Explain a measure in words and formula and, given a run, show numerator, denominator and value of each definition."""
     from evidentia.evaluation.explain import explain_name
     from evidentia.measures import profile_named, resolve
-    from evidentia.measures.profiles import SELECTIVE
     from evidentia.report.console import print_explanation
+    from evidentia.results.profiles import SELECTIVE
 
     chosen = profile_named(profile, of_items=True)
     asked = resolve(name, chosen).definition  # a wrong name should not cost the reading of a large run

@@ -19,9 +19,8 @@ def measures(
     ] = False,
 ) -> None:
     """List every measure: how its name is written, what it says, and which way is better."""
-    from evidentia.measures import MEASURES, profile_named, resolve
-    from evidentia.measures.profiles import SELECTIVE, selective_names
-    from evidentia.measures.registry import pattern
+    from evidentia.measures import MEASURES, pattern, profile_named, resolve
+    from evidentia.results.profiles import SELECTIVE, selective_names
 
     chosen = profile_named(profile, of_items=True)
     if names:

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from evidentia.array_types import Bools, Floats, Ints
 from evidentia.evaluation.plan import OVERALL, Grouping, Key
-from evidentia.measures.core import Additive, Args, Fit, Outcome, Statistic
-from evidentia.measures.registry import Definition
+from evidentia.measures import Definition
+from evidentia.measures.core import Additive, Fit, Outcome, Statistic
+from evidentia.results.measure import Args
 from evidentia.stats.counting import add_up
 from evidentia.stats.exact import powers_above, split
 from evidentia.tables.queries import Queries

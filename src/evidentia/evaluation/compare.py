@@ -26,9 +26,10 @@ from evidentia.evaluation.plan import (
 )
 from evidentia.evaluation.replicates import replicate
 from evidentia.measures import Definition, Profile, resolve
-from evidentia.measures.core import Additive, Args, Macro
-from evidentia.measures.profiles import PER_CRITERION
+from evidentia.measures.core import Additive, Macro
 from evidentia.results import Comparison, Delta, Design, pairs
+from evidentia.results.measure import Args
+from evidentia.results.profiles import PER_CRITERION
 from evidentia.results.sample_size import Sample, comparison_warnings, left_out_warning
 from evidentia.stats.driver import Progress, part_of
 from evidentia.stats.intervals import Limits, standard_errors, t_quantile

@@ -25,11 +25,11 @@ from evidentia.evaluation.items import (
     wants_for,
 )
 from evidentia.evaluation.plan import Key, Want
+from evidentia.measures import Definition, resolve
 from evidentia.measures.core import Outcome
-from evidentia.measures.profiles import COVERAGES, SELECTIVE
-from evidentia.measures.registry import Definition, resolve
 from evidentia.measures.selective import reached
 from evidentia.results import Delta, SelectiveComparison
+from evidentia.results.profiles import COVERAGES, SELECTIVE
 from evidentia.results.sample_size import cluster_warnings, left_out_warning
 from evidentia.results.selective import Answered, never_significant, out_of_reach, refused_mean, untested_area
 from evidentia.stats.coverage import counts_to_reach

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from evidentia.array_types import Bools, Floats, Ints
 from evidentia.evaluation.plan import Grouping, Key, Thresholds, Want, grouping_by
-from evidentia.measures.core import Additive, Args, Fit, Macro, Outcome, Population, Statistic, Sweep
-from evidentia.measures.registry import Definition
+from evidentia.measures import Definition
+from evidentia.measures.core import Additive, Fit, Macro, Outcome, Statistic, Sweep
 from evidentia.protocol import UNTUNABLE
 from evidentia.results import Distribution
+from evidentia.results.measure import Args, Population
 from evidentia.results.sample_size import Kind, Sample, interval_warnings
 from evidentia.stats.counting import add_up
 from evidentia.stats.exact import ExactSums

@@ -14,8 +14,8 @@ from evidentia.evaluation.compute import Cell
 from evidentia.evaluation.intervals import Resampling, spread_out
 from evidentia.evaluation.plan import Grouping
 from evidentia.measures import Definition, Profile
-from evidentia.measures.names import group_suffix
 from evidentia.results import Delta
+from evidentia.results.names import group_suffix
 from evidentia.results.sample_size import no_interval_of_difference
 from evidentia.stats.intervals import Limits
 from evidentia.stats.testing import holm

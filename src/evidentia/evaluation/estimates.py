@@ -11,8 +11,8 @@ from evidentia.evaluation.intervals import Intervals, Resampling
 from evidentia.evaluation.plan import Grouping, Plan
 from evidentia.measures import Definition, Profile
 from evidentia.measures.core import Macro
-from evidentia.measures.names import group_suffix
 from evidentia.results import Estimate
+from evidentia.results.names import group_suffix
 from evidentia.results.sample_size import left_out_warning
 from evidentia.stats.spread import fold_summary
 

@@ -21,9 +21,9 @@ from evidentia.evaluation.operating_points import operating_curves
 from evidentia.evaluation.plan import OVERALL, Plan, Thresholds, plan_for, unmet, with_tuned_decisions
 from evidentia.evaluation.replicates import replicate
 from evidentia.measures import PROFILES, Definition, Profile, canonical, profile_named, resolve
-from evidentia.measures.profiles import SELECTIVE
 from evidentia.results import Estimate, Evaluation, OtherDefinition
 from evidentia.results.curve import EVERY_CURVE
+from evidentia.results.profiles import SELECTIVE
 from evidentia.stats.driver import Progress
 from evidentia.tables import Items, Run
 

@@ -11,8 +11,8 @@ from evidentia.evaluation.estimates import reason_of
 from evidentia.evaluation.plan import Grouping, Plan, grouping_of, unmet, with_tuned_decisions
 from evidentia.measures import PROFILES, Definition, Profile, resolve
 from evidentia.measures.core import Additive, Selective, Sweep
-from evidentia.measures.names import group_suffix
-from evidentia.measures.profiles import SELECTIVE
+from evidentia.results.names import group_suffix
+from evidentia.results.profiles import SELECTIVE
 from evidentia.tables import Run
 
 HELD = {"t", "bins", "avg", "order"}  # choices that ask another question rather than define the same one differently

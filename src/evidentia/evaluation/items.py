@@ -17,12 +17,13 @@ from evidentia.evaluation.compute import Cell
 from evidentia.evaluation.intervals import Resampling
 from evidentia.evaluation.plan import OVERALL, Grouping, Key, Plan, Want
 from evidentia.evaluation.replicates import Replicated
-from evidentia.measures.core import Args, Outcome, Selective
-from evidentia.measures.names import group_suffix
-from evidentia.measures.profiles import COVERAGES, SELECTIVE, selective_names
-from evidentia.measures.registry import Definition, resolve
+from evidentia.measures import Definition, resolve
+from evidentia.measures.core import Outcome, Selective
 from evidentia.measures.selective import LOSSES
 from evidentia.results import Distribution
+from evidentia.results.measure import Args
+from evidentia.results.names import group_suffix
+from evidentia.results.profiles import COVERAGES, SELECTIVE, selective_names
 from evidentia.results.sample_size import cluster_warnings
 from evidentia.results.selective import area_ends_early
 from evidentia.stats.driver import Progress, over_replicates

@@ -12,10 +12,10 @@ from evidentia.array_types import Ints
 from evidentia.errors import InputError, UnknownNameError, shown
 from evidentia.measures import Definition, Profile, resolve
 from evidentia.measures.core import Macro
-from evidentia.measures.names import group_suffix
 from evidentia.protocol import Threshold, shared_score, tuned_decisions
 from evidentia.results import NotComputed
 from evidentia.results.curve import curves_of
+from evidentia.results.names import group_suffix
 from evidentia.tables import Run
 from evidentia.tables.queries import STATES, Decisions, Queries
 

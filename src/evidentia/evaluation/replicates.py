@@ -11,8 +11,9 @@ from evidentia.array_types import Floats
 from evidentia.evaluation.cluster_sums import ClusterSums, defined
 from evidentia.evaluation.compute import macro_parts
 from evidentia.evaluation.plan import Grouping, Key, Want
-from evidentia.measures.core import Additive, Args, Fit, Macro, Sweep
-from evidentia.measures.registry import Definition
+from evidentia.measures import Definition
+from evidentia.measures.core import Additive, Fit, Macro, Sweep
+from evidentia.results.measure import Args
 from evidentia.stats.driver import Progress, each_block, over_replicates, part_of
 from evidentia.stats.exact import in_order
 from evidentia.stats.resampling import LeaveOneOut, Plan

@@ -1,8 +1,9 @@
-"""Measures: the registry, the name grammar, the profiles, and one module per family."""
+"""Measures: one module per family. Their names, profiles and words stand in the catalogue that verification reads too."""
 
-from evidentia.measures.names import Cut, Name, parse_name
-from evidentia.measures.profiles import PROFILES, Profile, profile_named
-from evidentia.measures.registry import MEASURES, Definition, Request, canonical, resolve
+from evidentia.measures.registry import register
+from evidentia.results.catalogue import MEASURES, Definition, Request, canonical, pattern, resolve
+from evidentia.results.names import Cut, Name, parse_name
+from evidentia.results.profiles import PROFILES, Profile, profile_named
 
 __all__ = [
     "MEASURES",
@@ -14,6 +15,8 @@ __all__ = [
     "Request",
     "canonical",
     "parse_name",
+    "pattern",
     "profile_named",
+    "register",
     "resolve",
 ]

@@ -7,18 +7,7 @@ from typing import Unpack
 import numpy as np
 
 from evidentia.array_types import Floats
-from evidentia.measures.core import (
-    Additive,
-    Args,
-    Direction,
-    Outcome,
-    Parameter,
-    Population,
-    Statistic,
-    one_over_the_other,
-    ratio,
-    sound,
-)
+from evidentia.measures.core import Additive, Outcome, Statistic, one_over_the_other, ratio, sound
 from evidentia.measures.family import AVERAGE, About, Family
 from evidentia.measures.populations import (
     ALL,
@@ -32,6 +21,7 @@ from evidentia.measures.populations import (
     decision,
     needs_of_point,
 )
+from evidentia.results.measure import Args, Direction, Parameter, Population
 from evidentia.tables.queries import Queries
 
 family = Family("detection")

@@ -10,22 +10,18 @@ import numpy as np
 from evidentia.array_types import Bools, Floats
 from evidentia.measures.core import (
     Additive,
-    Args,
-    Direction,
     Fit,
     Fraction,
     Kind,
     Macro,
-    Measure,
     Outcome,
-    Parameter,
-    Population,
     Ranked,
     Score,
     Statistic,
     Sweep,
     one_over_the_other,
 )
+from evidentia.results.measure import Args, Direction, Measure, Parameter, Population
 from evidentia.stats.sweeps import Counts
 from evidentia.tables.queries import Queries
 

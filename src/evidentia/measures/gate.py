@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from evidentia.array_types import Bools, Floats
-from evidentia.measures.core import Additive, Args, Parameter, Statistic, one_over_the_other
+from evidentia.measures.core import Additive, Statistic, one_over_the_other
 from evidentia.measures.family import Family
 from evidentia.measures.populations import (
     ALERTS,
@@ -15,6 +15,7 @@ from evidentia.measures.populations import (
     POSTS_WITH_EVIDENCE,
     skipped,
 )
+from evidentia.results.measure import Args, Parameter
 from evidentia.tables.queries import POS, STATES, Queries
 
 UNIT = Parameter("unit", ("query", "post"), "query")

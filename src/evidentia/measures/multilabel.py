@@ -6,9 +6,10 @@ import numpy as np
 
 from evidentia.array_types import Bools, Floats
 from evidentia.measures.confusion import CONFUSION, F1_PARTS, f1_fraction, f1_score
-from evidentia.measures.core import Args, Kind, Macro, Parameter, Statistic, one_over_the_other
+from evidentia.measures.core import Kind, Macro, Statistic, one_over_the_other
 from evidentia.measures.family import Family
 from evidentia.measures.populations import ALL, POSTS
+from evidentia.results.measure import Args, Parameter
 from evidentia.stats.counting import add_up
 from evidentia.tables.queries import Queries
 

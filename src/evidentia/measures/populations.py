@@ -7,7 +7,7 @@ from decimal import Decimal
 import numpy as np
 
 from evidentia.array_types import Bools, Ints
-from evidentia.measures.core import Args, Parameter, Population
+from evidentia.results.measure import Args, Parameter, Population
 from evidentia.tables.queries import NEG, POS, UNDECIDED, Queries
 
 OPERATING_POINT = Parameter("t", ("0.5", "gate", "returned"), None, share=True)

@@ -6,9 +6,9 @@ import numpy as np
 
 from evidentia.array_types import Floats, Ints
 from evidentia.measures import kernels
-from evidentia.measures.core import Args, Parameter
 from evidentia.measures.family import AVERAGE, Family
 from evidentia.measures.populations import WHOSE, whose
+from evidentia.results.measure import Args, Parameter
 from evidentia.tables.queries import Queries, Ragged
 
 NORM = Parameter("norm", ("gold", "found", "min", "min_eff"), "gold")

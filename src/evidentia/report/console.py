@@ -14,11 +14,11 @@ from rich.table import Table
 from evidentia.errors import counted
 from evidentia.evaluation.explain import Explanation, Reading
 from evidentia.evaluation.power import PowerReport
-from evidentia.measures.core import Measure
-from evidentia.measures.registry import pattern
+from evidentia.measures import pattern
 from evidentia.report.reference import needs_of
 from evidentia.report.show import fixed, shown
 from evidentia.results import Comparison, Delta, Estimate, Evaluation, pairs
+from evidentia.results.measure import Measure
 
 ROOMY = 100  # columns from which on a screen also shows what a number speaks of
 MOST = 40  # rows of named measures and their groups on a screen

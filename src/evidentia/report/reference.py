@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from evidentia.measures import MEASURES, PROFILES
-from evidentia.measures.core import Args, Measure
-from evidentia.measures.profiles import SELECTIVE
-from evidentia.measures.registry import pattern
+from evidentia.measures import MEASURES, PROFILES, pattern
+from evidentia.results.measure import Args, Measure
+from evidentia.results.profiles import SELECTIVE
 
 INTRO = """# Measures
 

@@ -8,15 +8,14 @@ from functools import cache
 from typing import Any
 
 from evidentia.errors import InputError
-from evidentia.measures import resolve
-from evidentia.measures.profiles import PROFILES
-from evidentia.measures.registry import Definition
+from evidentia.measures import Definition, resolve
 from evidentia.report.console import HEADLINE
 from evidentia.report.page.comparison_words import VERDICTS
 from evidentia.report.page.figure import Spec, tooltip
 from evidentia.report.page.theme import GREEN, GREY, PURPLE, VERMILLION
 from evidentia.report.tables import Value
 from evidentia.results import pairs
+from evidentia.results.profiles import PROFILES
 
 Row = tuple[Value, ...]
 Delta = Mapping[str, Any]

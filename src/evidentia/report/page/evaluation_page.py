@@ -8,12 +8,12 @@ from typing import Any
 
 from evidentia.checks.folder import evaluation_of
 from evidentia.checks.targets import judge, targets_of
-from evidentia.measures.names import group_suffix, parse_name
 from evidentia.report.page.content import Content
 from evidentia.report.page.evaluation_figures import evaluation_figures
 from evidentia.report.page.explorer import explorer_of
 from evidentia.report.page.words import headlines, workload
 from evidentia.report.tables import Table
+from evidentia.results.names import group_suffix, parse_name
 from evidentia.tables import load_card
 from evidentia.tables.card import built_in_cards
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from evidentia.measures.names import parse_name
 from evidentia.report.page.content import Content
 from evidentia.report.page.curve_figures import UNIT
 from evidentia.report.page.figure import Figure, Spec, drawn_as, field, table_of, tooltip, x
 from evidentia.report.page.theme import BLUE, GREY, ORANGE, STAGES, STATES
 from evidentia.report.tables import Value
+from evidentia.results.names import parse_name
 
 PANELS = ("AUROC", "AUPRC", "nDCG@10", "EvidenceRecall")
 FOLD_PANELS = (*PANELS[:2], "ECE", *PANELS[2:], "ScreeningSensitivity", "AlertPrecision")

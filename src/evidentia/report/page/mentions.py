@@ -12,9 +12,9 @@ from collections.abc import Callable, Collection
 from functools import cached_property
 from typing import Any
 
-from evidentia.measures.names import group_suffix
 from evidentia.protocol.provenance import posts_sha256
 from evidentia.report.page.pseudonyms import Aliases
+from evidentia.results.names import group_suffix
 
 OTHERS = frozenset(
     (

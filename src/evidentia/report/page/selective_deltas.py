@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evidentia.measures.names import parse_name
 from evidentia.report.page.figure import Figure, Spec, table_of, tooltip, x
 from evidentia.report.page.selective_figures import SHARE, Rows
 from evidentia.report.page.selective_view import View, labels
 from evidentia.report.page.theme import BLUE, GREY, ORANGE, VERMILLION
+from evidentia.results.names import parse_name
 from evidentia.results.selective import REFUSED, UNTESTED
 
 Delta = Mapping[str, Any]

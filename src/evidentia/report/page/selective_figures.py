@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from evidentia.measures.names import parse_name
 from evidentia.report.page.figure import Figure, Spec, table_of, tooltip, x
 from evidentia.report.page.selective_view import System, View
 from evidentia.report.page.theme import BLUE, GREY, ORANGE, PURPLE
 from evidentia.report.tables import Table, Value
+from evidentia.results.names import parse_name
 
 MOST_POINTS = 500
 SIDES = (BLUE, ORANGE)

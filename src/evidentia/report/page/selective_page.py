@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from evidentia.measures.names import parse_name
 from evidentia.report.page.content import Content
 from evidentia.report.page.evaluation_page import verification_state
 from evidentia.report.page.selective_deltas import (
@@ -21,6 +20,7 @@ from evidentia.report.page.selective_deltas import (
 from evidentia.report.page.selective_figures import curve_figures, signal_figures
 from evidentia.report.page.selective_items import item_figures
 from evidentia.report.page.selective_view import View
+from evidentia.results.names import parse_name
 
 HALF = 0.5  # the coverage of the first screen, where the system reaches it
 KINDS = {

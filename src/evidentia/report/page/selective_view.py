@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any
 
 from evidentia.evaluation.item_curves import AGAINST, stems
-from evidentia.measures.names import parse_name
 from evidentia.report.page.content import Content
+from evidentia.results.names import parse_name
 
 LONGEST = 36  # letters of a name in a figure; the page has it in full
 
