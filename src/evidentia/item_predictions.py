@@ -16,6 +16,7 @@ from typing import Literal
 import numpy as np
 
 from evidentia import selective
+from evidentia.array_types import Floats
 from evidentia.errors import InputError, counted
 from evidentia.evaluation.intervals import Resampling
 from evidentia.selective import RiskCoverage
@@ -23,7 +24,6 @@ from evidentia.stats.coverage import Coverage
 from evidentia.stats.intervals import percentile_limits
 from evidentia.stats.resampling import ResamplingPlan
 from evidentia.tables.phq8_results import HIGHEST_SCORE
-from evidentia.tables.queries import Floats
 
 Loss = Literal["abs", "abs_norm"]
 

@@ -22,24 +22,24 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from evidentia.array_types import Floats, Ints
 from evidentia.checks import check_items
 from evidentia.errors import InputError
-from evidentia.evaluation.compare import OnMismatch
+from evidentia.evaluation.compare_items import compare_items
+from evidentia.evaluation.deltas import OnMismatch
+from evidentia.evaluation.evaluate import evaluate_items
 from evidentia.evaluation.files import write_folder, write_selective
 from evidentia.evaluation.intervals import Resampling
-from evidentia.evaluation.replicates import Progress, part_of
-from evidentia.evaluation.selective_compare import compare_items
-from evidentia.evaluation.selective_curves import against_curves
-from evidentia.evaluation.selective_result import evaluate_items
+from evidentia.evaluation.item_curves import against_curves
 from evidentia.listed import listed
 from evidentia.measures import canonical
 from evidentia.report import wants_report, write_curves, write_report, write_tables
 from evidentia.results import Evaluation, SelectiveComparison
 from evidentia.results.profiles import SELECTIVE
 from evidentia.stats.coverage import Coverage, counts_to_reach, counts_within
+from evidentia.stats.driver import Progress, part_of
 from evidentia.stats.risk_coverage import Steps, ranking
 from evidentia.tables import Items, read_items
-from evidentia.tables.queries import Floats, Ints
 
 if TYPE_CHECKING:
     from evidentia.item_predictions import (
@@ -133,7 +133,7 @@ def evaluate(
         called = names or _names(other, run)
         how: Any = {"on_mismatch": on_mismatch, "alpha": alpha, "resampling": resampling, "progress": late}
         compared = compare_items(other, run, names=called, **asked, **how)
-        theirs = against_curves(run, other, result.dataset["signals"], resampling)
+        theirs = against_curves(run, other, result.dataset["signals"], resampling) if result.curves else ()
         result = replace(result, comparison=compared, curves=(*result.curves, *theirs))
         options["names"] = list(called)
     runs = {"items": run} | ({} if other is None else {"against_items": other})

@@ -11,14 +11,15 @@ from evidentia.checks import check_result
 from evidentia.errors import InputError
 from evidentia.evaluation import evaluate_run, may_write, write_comparison, write_folder, write_manifest, write_result
 from evidentia.evaluation.choose import choose
-from evidentia.evaluation.compare import OnMismatch, System, compare_systems
+from evidentia.evaluation.compare import System, compare_systems
+from evidentia.evaluation.deltas import OnMismatch
 from evidentia.evaluation.intervals import Method, Resampling
 from evidentia.evaluation.load import LoadedResult, load_result
-from evidentia.evaluation.replicates import Progress
 from evidentia.listed import listed
 from evidentia.protocol import Tuning, apply_tuning, read_tuning, to_document
 from evidentia.report import wants_report, write_curves, write_delta_tables, write_report, write_tables
 from evidentia.results import Comparison, Design, Evaluation
+from evidentia.stats.driver import Progress
 from evidentia.tables import Run, read_run
 
 __all__ = ["compare", "evaluate", "may_write"]

@@ -13,9 +13,10 @@ import polars as pl
 import pytest
 from scipy import stats
 
+from evidentia.array_types import Floats
 from evidentia.errors import InputError
-from evidentia.evaluation.groups import OVERALL
 from evidentia.evaluation.intervals import Resampling, spread_out
+from evidentia.evaluation.plan import OVERALL
 from evidentia.evaluation.replicates import Batch
 from evidentia.measures import resolve
 from evidentia.measures.calibration import calibration_intercept, calibration_slope
@@ -23,7 +24,6 @@ from evidentia.results import Estimate, Evaluation
 from evidentia.stats.intervals import bca_limits, clopper_pearson, percentile_limits
 from evidentia.stats.resampling import ResamplingPlan
 from evidentia.tables import Run, read_run
-from evidentia.tables.queries import Floats
 from intervals.runs import CONTRACT, detections, evaluated, tied_run
 
 SAME = "every resample gives the same value"

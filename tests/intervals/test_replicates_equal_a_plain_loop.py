@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from sklearn import metrics
 
-from evidentia.evaluation.groups import OVERALL
+from evidentia.array_types import Floats, Ints
+from evidentia.evaluation.plan import OVERALL
 from evidentia.evaluation.replicates import Batch
 from evidentia.measures import Definition, resolve
 from evidentia.measures.core import Fit
 from evidentia.stats.resampling import ResamplingPlan
-from evidentia.tables.queries import Floats, Ints
 from intervals import plain_loop
 from intervals.plain_loop import Copy, Row, differences, drawn
 from intervals.runs import CONTRACT, plain_rows, planned

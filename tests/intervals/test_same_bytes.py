@@ -14,8 +14,8 @@ import polars as pl
 import pytest
 from numpy.random import Generator, Philox
 
-from evidentia.evaluation.groups import OVERALL, grouping_by
 from evidentia.evaluation.intervals import Resampling
+from evidentia.evaluation.plan import OVERALL, grouping_by
 from evidentia.evaluation.replicates import Batch
 from evidentia.measures import resolve
 from evidentia.stats.resampling import ResamplingPlan
@@ -56,7 +56,7 @@ def test_the_size_of_a_block_changes_no_replicate(block: int) -> None:
 
 @pytest.mark.parametrize("workers", [1, 5])
 def test_the_number_of_threads_changes_no_byte(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evidentia.stats.threads.os.cpu_count", lambda: workers)
+    monkeypatch.setattr("evidentia.stats.driver.os.cpu_count", lambda: workers)
     assert summary(ten_criteria(), block=16) == by_default()
 
 

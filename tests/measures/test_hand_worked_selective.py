@@ -10,8 +10,8 @@ import pytest
 
 from builders.queries import F, answers, exactly, hand_worked, losing, selective, selective_estimate
 from evidentia.checks import check_items
+from evidentia.evaluation.evaluate import evaluate_items
 from evidentia.evaluation.intervals import Resampling
-from evidentia.evaluation.selective_result import evaluate_items
 from evidentia.selective import augrc, aurc, cmax, risk_at_coverage, risk_coverage_curve
 from evidentia.tables import Items
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from builders.posts import divided, permuted, posts_of
+from evidentia.array_types import Floats, Ints
 from evidentia.corpus import Criterion, Posts
 from evidentia.corpus.posts import rows_of
 from evidentia.errors import InputError
@@ -20,7 +21,6 @@ from evidentia.pipeline.stages.ltr import LearnToRank
 from evidentia.pipeline.stages.propagation import Propagation
 from evidentia.protocol.folds import InnerSplit
 from evidentia.synth import synthetic_corpus
-from evidentia.tables.queries import Floats, Ints
 
 Names = frozenset[str]
 STEPS = (

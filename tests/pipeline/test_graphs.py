@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from builders.posts import ends, scored, spans
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.pipeline.graphs import adjacency, likeness, query_edges, query_nodes
-from evidentia.tables.queries import Bools, Floats, Ints
 
 Scored = tuple[Floats, Bools, Bools, Ints]
 

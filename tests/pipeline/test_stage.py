@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders.posts import posts_of, scored, spans
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.pipeline.stage import Parts, Sentences, View, best, candidates_of, ranks, worst
-from evidentia.tables.queries import Bools, Floats, Ints
 
 Scored = tuple[Floats, Bools, Bools, Ints]
 

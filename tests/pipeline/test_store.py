@@ -134,7 +134,8 @@ def test_a_lock_is_for_one(tmp_path: Path) -> None:
 
 def test_a_lock_ends_with_its_holder_however_it_ends(tmp_path: Path) -> None:
     path = tmp_path / "out" / "work" / "lock"
-    code = f"import os, pathlib, evidentia.pipeline.lock as l\nheld = l.acquire_lock(pathlib.Path({str(path)!r}))\nos.kill(os.getpid(), 9)"
+    code = f"import os, pathlib, evidentia.pipeline.lock as l\nheld = l.acquire_lock(pathlib.Path({str(path)!r}))"
+    code += "\nos.kill(os.getpid(), 9)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -9
     assert int(path.read_text()) != os.getpid()
     acquire_lock(path).release()

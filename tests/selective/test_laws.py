@@ -12,13 +12,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from evidentia.evaluation.selective_result import tie_sensitivity
 from evidentia.selective import Rule, augrc, aurc, cmax, risk_coverage_curve
 from evidentia.stats.coverage import counts_to_reach, counts_within, items_up_to
 from evidentia.tables import Items
 from sampling import examples
 from selective import naive
-from selective.runs import readings
+from selective.runs import computed
 
 AREAS = ("AURC", "AUGRC")
 RULES: tuple[Rule, ...] = ("step", "plateau")
@@ -45,8 +44,8 @@ def items_of(answers: Sequence[tuple[float | None, float]]) -> Items:
 
 
 def value(answers: Sequence[tuple[float | None, float]], name: str) -> float:
-    mine, wants = readings(items_of(answers), "confidence", (name,))
-    outcome = mine.points()[wants[name]]
+    mine, wants = computed(items_of(answers), "confidence", (name,))
+    outcome = mine.cell(*wants[name]).outcome
     assert outcome.flaws[0] == 0
     return float(outcome.values[0])
 
@@ -195,8 +194,8 @@ def test_tie_sensitivity_spans_all_orders_within_ties(answers: list[tuple[float,
     rows = padded(answers, silent)
     for base in AREAS:
         name = f"{base}(loss=abs)"
-        mine, wants = readings(items_of(rows), "confidence", (name,))
-        spread = tie_sensitivity(mine, wants[name])
+        mine, wants = computed(items_of(rows), "confidence", (name,))
+        spread = mine.tie_sensitivity(wants[name][0], "confidence")
         every = [steps(order, len(rows), base == "AUGRC") for order in orders_within_ties(answers)]
         assert spread["best"] == pytest.approx(min(every), rel=0, abs=BY_HAND)
         assert spread["expected"] == pytest.approx(math.fsum(every) / len(every), rel=0, abs=BY_HAND)

@@ -12,7 +12,7 @@ import numpy as np
 from evidentia.checks.places import Place, places
 from evidentia.checks.registry import Verdict, check, looked_at, not_applicable, skipped, warned
 from evidentia.checks.subject import Subject
-from evidentia.evaluation.groups import grouping_by
+from evidentia.evaluation.plan import grouping_by
 from evidentia.measures import PROFILES, Profile, resolve
 from evidentia.results import Estimate, Evaluation
 from evidentia.results.names import group_suffix

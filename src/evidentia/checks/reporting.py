@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from evidentia.array_types import Ints
 from evidentia.checks.numbers import class_counts, profile_of
 from evidentia.checks.registry import Verdict, check, looked_at, not_applicable, skipped, warned
 from evidentia.checks.subject import Subject
@@ -15,7 +16,6 @@ from evidentia.measures import resolve
 from evidentia.results import Estimate
 from evidentia.results.names import group_suffix
 from evidentia.tables import Run
-from evidentia.tables.queries import Ints
 
 
 @check("POP001", title="Ranking measures are over queries with evidence, or say otherwise")

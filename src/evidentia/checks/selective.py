@@ -30,7 +30,7 @@ def joint_risk_is_coverage_times_risk(subject: Subject) -> Verdict:
     curves = [c for c in subject.evaluation.curves if {*STEPS} <= {*c.columns} and "risk_low" not in c.columns]
     looked = sum(len(curve.columns["coverage"]) for curve in curves)
     if not looked:
-        return not_applicable("nothing is predicted")
+        return not_applicable("no curve has a point")
     return looked_at(looked, "point", wrong=sum(map(_differing, curves)), fault="differ")
 
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from evidentia.array_types import Bools
 from evidentia.corpus.criteria import Criteria
 from evidentia.corpus.documents import Documents
 from evidentia.errors import Problem, counted, shown
 from evidentia.tables.cells import unquoted
 from evidentia.tables.document import Faults, Kind
 from evidentia.tables.files import Loaded
-from evidentia.tables.queries import Bools
 
 COLUMNS = ("post_id", "criterion_id", "gold_sent_uids")
 _KEEP_UID = "Name sentences of documents.jsonl."

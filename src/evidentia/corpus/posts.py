@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evidentia.tables.queries import Bools, Frozen, Ints
+from evidentia.array_types import Bools, Ints
+from evidentia.tables.queries import Frozen
 
 
 def offsets_of(posts: Ints, offsets: Ints) -> Ints:

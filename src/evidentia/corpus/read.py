@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from evidentia.array_types import Bools
 from evidentia.corpus.criteria import Criteria, parse_criteria
 from evidentia.corpus.documents import Documents, read_documents
 from evidentia.corpus.labels import parse_labels
@@ -16,7 +17,6 @@ from evidentia.corpus.posts import Criterion, Posts
 from evidentia.corpus.splitter import DEFAULT, check_name
 from evidentia.errors import InputError, Problem
 from evidentia.tables.files import load, read_content
-from evidentia.tables.queries import Bools
 from evidentia.tables.run import Source
 
 DOCUMENTS, CRITERIA, LABELS = "documents.jsonl", "criteria.jsonl", "labels.csv"

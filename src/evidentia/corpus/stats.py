@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evidentia.array_types import Ints
 from evidentia.corpus.posts import Posts
 from evidentia.corpus.read import Corpus
 from evidentia.results.strict_json import dumps
-from evidentia.tables.queries import Ints
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evidentia.evaluation.groups import OVERALL, Grouping
+from evidentia.array_types import Bools, Floats, Ints
+from evidentia.evaluation.plan import OVERALL, Grouping, Key
 from evidentia.measures import Definition
 from evidentia.measures.core import Additive, Fit, Outcome, Statistic
 from evidentia.results.measure import Args
 from evidentia.stats.counting import add_up
 from evidentia.stats.exact import powers_above, split
-from evidentia.tables.queries import Bools, Floats, Ints, Queries
+from evidentia.tables.queries import Queries
 
 Columns = tuple[str, ...]
-Key = tuple[Definition, Columns]
 
 
 class ClusterSums:
@@ -54,6 +54,17 @@ class ClusterSums:
         """Every definition's values: groups x replicates (weights is clusters x replicates)."""
         summed = self.summed(weights)
         return {(d, g.columns): self._finish(d, g, summed[d, g.columns]) for d, g in self.wants}
+
+    def gaps(self, weights: Floats) -> dict[Key, Floats]:
+        """The gaps of definitions that add up absolute gaps: groups x replicates x gaps."""
+        kinds = {(d, g.columns): (d.kind, d.args) for d, g in self.wants}
+        gaps: dict[Key, Floats] = {}
+        for key, sums in self.summed(weights).items():
+            kind, args = kinds[key]
+            assert isinstance(kind, Additive)
+            assert kind.gaps is not None
+            gaps[key] = kind.gaps(sums, args)
+        return gaps
 
     def summed(self, weights: Floats) -> dict[Key, Floats]:
         """Every definition's sums: groups x replicates x columns."""

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from itertools import product
 
 from evidentia.evaluation.compute import Computation, compute
-from evidentia.evaluation.groups import Grouping
-from evidentia.evaluation.narrate import reason_of
-from evidentia.evaluation.needs import unmet
-from evidentia.evaluation.plan import Plan, grouping_of, with_tuned_decisions
+from evidentia.evaluation.estimates import reason_of
+from evidentia.evaluation.plan import Grouping, Plan, grouping_of, unmet, with_tuned_decisions
 from evidentia.measures import PROFILES, Definition, Profile, resolve
 from evidentia.measures.core import Additive, Selective, Sweep
 from evidentia.results.names import group_suffix

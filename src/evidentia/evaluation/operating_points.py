@@ -13,6 +13,7 @@ from functools import cache
 import numpy as np
 import polars as pl
 
+from evidentia.array_types import Floats, Ints
 from evidentia.evaluation.cluster_sums import defined
 from evidentia.evaluation.intervals import MethodLimits, Resampling, interval_of, value_limits
 from evidentia.measures import PROFILES, Definition, resolve
@@ -20,12 +21,12 @@ from evidentia.measures.core import Additive, Outcome
 from evidentia.measures.gate import MISSED, RIGHT_ALERTS, TOTAL, WITH_EVIDENCE
 from evidentia.protocol.three_state import MOST_POINTS, score_grid
 from evidentia.results import Curve
+from evidentia.stats.driver import in_threads
 from evidentia.stats.intervals import Bounds, effective_clusters, percentile_limits
 from evidentia.stats.resampling import LeaveOneOut, ResamplingPlan
-from evidentia.stats.threads import in_threads
 from evidentia.stats.threshold_counts import Cut, ThresholdCounts, ThresholdSteps
 from evidentia.tables import Run
-from evidentia.tables.queries import NEG, POS, Floats, Ints, Queries
+from evidentia.tables.queries import NEG, POS, Queries
 
 Column = tuple[float | None, ...]
 MOST_DEPLOYED = 50  # more thresholds than this are not settings that somebody deploys

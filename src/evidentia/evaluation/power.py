@@ -10,9 +10,7 @@ import numpy as np
 
 from evidentia.errors import InputError, UnknownNameError, typed
 from evidentia.evaluation.cluster_sums import per_cluster
-from evidentia.evaluation.groups import OVERALL
-from evidentia.evaluation.needs import unmet
-from evidentia.evaluation.plan import Plan, with_tuned_decisions
+from evidentia.evaluation.plan import OVERALL, Plan, unmet, with_tuned_decisions
 from evidentia.measures import Definition, profile_named, resolve
 from evidentia.measures.core import Additive
 from evidentia.stats.power import Certificate, certificate, certifies, posts_for_power

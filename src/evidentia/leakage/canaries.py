@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from evidentia.array_types import Bools, Floats
 from evidentia.errors import InputError
 from evidentia.leakage.pipeline import Features, Pipeline, Post, labels_of, relabelled
 from evidentia.leakage.within import LEVEL, auroc_within_criteria
 from evidentia.results import Finding
-from evidentia.tables.queries import Bools, Floats
 
 PERFECT = 0.99
 SHOWN = 12

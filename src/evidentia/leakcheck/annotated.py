@@ -8,10 +8,11 @@ from hashlib import sha256
 
 import numpy as np
 
+from evidentia.array_types import Bools
 from evidentia.corpus import Criterion, Posts
 from evidentia.errors import InputError
 from evidentia.leakage import Post
-from evidentia.tables.queries import Bools, Frozen
+from evidentia.tables.queries import Frozen
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.corpus import Posts
 from evidentia.leakage import Features
 from evidentia.pipeline.decide import Decider, Scored, Variant
@@ -22,7 +23,6 @@ from evidentia.pipeline.store import Checkpoints
 from evidentia.pipeline.system import GATE, System
 from evidentia.pipeline.tables import query_rows, selected_column
 from evidentia.pipeline.work import after
-from evidentia.tables.queries import Bools, Floats, Ints
 
 Columns = dict[str, Floats]  # each posts x criteria
 SAID = ("best", "mean", "mean by place", "kept", "place of the first")

@@ -6,6 +6,7 @@ from typing import Unpack
 
 import numpy as np
 
+from evidentia.array_types import Floats
 from evidentia.measures.core import Additive, Outcome, Statistic, one_over_the_other, ratio, sound
 from evidentia.measures.family import AVERAGE, About, Family
 from evidentia.measures.populations import (
@@ -21,7 +22,7 @@ from evidentia.measures.populations import (
     needs_of_point,
 )
 from evidentia.results.measure import Args, Direction, Parameter, Population
-from evidentia.tables.queries import Floats, Queries
+from evidentia.tables.queries import Queries
 
 family = Family("detection")
 TUNED = Parameter("threshold", ("tuned",), None, bare=True)

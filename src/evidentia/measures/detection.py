@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from evidentia.array_types import Floats
 from evidentia.measures.confusion import CONFUSION, FAWCETT, FN, NO_NEGATIVES, NO_POSITIVES, TP
 from evidentia.measures.core import Outcome, Ranked, one_over_the_other, ratio
 from evidentia.measures.family import AVERAGE, Family
 from evidentia.measures.populations import ALL, CANDIDATES, POSITIVES, among_decided
 from evidentia.results.measure import Args, Parameter, Population
 from evidentia.stats.sweeps import Counts, best_within_budget, column_sums, last_within_budget
-from evidentia.tables.queries import Floats, Queries
+from evidentia.tables.queries import Queries
 
 family = Family("detection")
 LEVEL = Parameter("level", ("query", "candidate"), "query")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from evidentia.array_types import Floats, Ints
 from evidentia.measures.core import Statistic, one_over_the_other
 from evidentia.measures.family import Family
 from evidentia.measures.populations import ALL, GATE_OPEN, GIVEN, POSITIVES, POSITIVES_GATE_OPEN, WHOSE, whose
 from evidentia.results.measure import Args, Parameter, Population
-from evidentia.tables.queries import Floats, Ints, Queries
+from evidentia.tables.queries import Queries
 
 family = Family("extraction")
 POOL = Parameter("pool", ("mean", "micro"), "mean")

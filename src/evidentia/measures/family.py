@@ -7,6 +7,7 @@ from typing import Any, TypedDict, TypeVar, Unpack
 
 import numpy as np
 
+from evidentia.array_types import Bools, Floats
 from evidentia.measures.core import (
     Additive,
     Fit,
@@ -22,7 +23,7 @@ from evidentia.measures.core import (
 )
 from evidentia.results.measure import Args, Direction, Measure, Parameter, Population
 from evidentia.stats.sweeps import Counts
-from evidentia.tables.queries import Bools, Floats, Queries
+from evidentia.tables.queries import Queries
 
 T = TypeVar("T")
 Solve = Callable[[Floats, Bools, Floats], tuple[float, int]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from evidentia.array_types import Bools, Floats
 from evidentia.measures.core import Additive, Statistic, one_over_the_other
 from evidentia.measures.family import Family
 from evidentia.measures.populations import (
@@ -15,7 +16,7 @@ from evidentia.measures.populations import (
     skipped,
 )
 from evidentia.results.measure import Args, Parameter
-from evidentia.tables.queries import POS, STATES, Bools, Floats, Queries
+from evidentia.tables.queries import POS, STATES, Queries
 
 UNIT = Parameter("unit", ("query", "post"), "query")
 SOURCE = "triage with two thresholds, as defined here"

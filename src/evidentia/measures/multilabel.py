@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from evidentia.array_types import Bools, Floats
 from evidentia.measures.confusion import CONFUSION, F1_PARTS, f1_fraction, f1_score
 from evidentia.measures.core import Kind, Macro, Statistic, one_over_the_other
 from evidentia.measures.family import Family
 from evidentia.measures.populations import ALL, POSTS
 from evidentia.results.measure import Args, Parameter
 from evidentia.stats.counting import add_up
-from evidentia.tables.queries import Bools, Floats, Queries
+from evidentia.tables.queries import Queries
 
 AVG = Parameter("avg", ("micro", "post", "criterion", "post_weighted", "label_weighted"), None)
 EMPTY = Parameter("empty", ("0", "1"), "0")

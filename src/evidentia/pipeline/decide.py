@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.corpus import Posts
 from evidentia.pipeline.fold import Division
 from evidentia.pipeline.selection import Policy, Ranking, Selection, calibrate_nodes, choose_k, select, tune_gamma
@@ -18,7 +19,7 @@ from evidentia.protocol import Choices
 from evidentia.protocol.calibrators import Calibrator
 from evidentia.protocol.provenance import posts_sha256
 from evidentia.protocol.tuned import FoldTuning
-from evidentia.tables.queries import NEG, POS, Bools, Floats, Ints
+from evidentia.tables.queries import NEG, POS
 
 Scope = Literal["nothing", "all", "states"]
 

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.corpus import Posts
 from evidentia.corpus.posts import rows_of
 from evidentia.errors import InputError, counted, shown
 from evidentia.pipeline.stage import Lesson, Parts, Stage, View
 from evidentia.protocol.folds import InnerSplit
-from evidentia.tables.queries import Bools, Floats, Frozen, Ints
+from evidentia.tables.queries import Frozen
 
 
 @dataclass(frozen=True)

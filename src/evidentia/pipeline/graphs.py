@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from evidentia.tables.queries import Bools, Floats, Frozen, Ints, Ragged
+from evidentia.array_types import Bools, Floats, Ints
+from evidentia.tables.queries import Frozen, Ragged
 
 
 @dataclass(frozen=True, eq=False)

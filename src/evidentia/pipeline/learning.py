@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from evidentia.array_types import Ints
 from evidentia.pipeline.encoders.interface import Progress
 from evidentia.pipeline.extras import neural
-from evidentia.tables.queries import Ints
 
 _SORTED_TOGETHER = 20  # batches whose texts are sorted by length, so that little is padding
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.measures import kernels
 from evidentia.pipeline.graphs import query_nodes
-from evidentia.tables.queries import Bools, Floats, Ints
 
 WEIGHTS = tuple(step / 10 for step in range(11))
 DEPTH = 10

@@ -10,9 +10,10 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.corpus import Posts
 from evidentia.corpus.posts import offsets_of, rows_of
-from evidentia.tables.queries import Bools, Floats, Frozen, Ints, read_only
+from evidentia.tables.queries import Frozen, read_only
 
 Arrays = Mapping[str, NDArray[Any]]
 Per = Literal["sentence", "post"]

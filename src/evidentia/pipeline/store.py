@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evidentia.array_types import Floats
 from evidentia.errors import InputError, OutputError
 from evidentia.pipeline.fold import Outcome
 from evidentia.pipeline.lock import Lock
 from evidentia.pipeline.stage import Parts
 from evidentia.results import dumps, loads
 from evidentia.results.folder import PARTIAL, owners_only, replace_file
-from evidentia.tables.queries import Floats
 
 KEEP = "What was done is kept: make room (or the folder writable), then continue with --resume."
 MODEL, SCORES = ("model.json", "model.safetensors"), "scores.safetensors"

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.corpus import Posts
 from evidentia.pipeline.decide import Decider, Scored
 from evidentia.pipeline.graphs import query_nodes, ranked_nodes
 from evidentia.pipeline.selection import Ranking
-from evidentia.tables.queries import STATES, Bools, Floats, Ints
+from evidentia.tables.queries import STATES
 
 
 def query_rows(scored: Scored, gold: Bools, posts: Ints, *, split: str, ranked_by: str) -> pl.DataFrame:

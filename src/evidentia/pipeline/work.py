@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
+from evidentia.array_types import Floats
 from evidentia.corpus import Posts
 from evidentia.pipeline.fold import Division, run_step
 from evidentia.pipeline.stage import View
 from evidentia.pipeline.store import Checkpoints
 from evidentia.pipeline.system import GATE, System
 from evidentia.pipeline.workers import Workers, block_signals
-from evidentia.tables.queries import Floats
 
 Progress = Callable[[int, int], None]
 

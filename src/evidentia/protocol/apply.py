@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.errors import InputError, Problem, counted, shown
 from evidentia.protocol.provenance import rows_sha256
 from evidentia.protocol.thresholds import REJECT_ALL
 from evidentia.protocol.tuned import FoldTuning, Tuning
-from evidentia.tables.queries import NEG, STATES, Bools, Floats, Ints, Queries
+from evidentia.tables.queries import NEG, STATES, Queries
 from evidentia.tables.run import Run, Source
 
 _OF_THE_GATE = ("tau", "tau_neg", "tau_pos", "state")

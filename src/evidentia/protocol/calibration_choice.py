@@ -8,12 +8,12 @@ from types import MappingProxyType
 
 import numpy as np
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.errors import InputError
 from evidentia.protocol.calibrators import Calibrator, fit_calibrator, log_loss, usable
 from evidentia.protocol.provenance import Provenance
 from evidentia.protocol.shortage import ALWAYS_FITS, AUTO, inner_parts, shortage
 from evidentia.protocol.thresholds import UNTUNABLE
-from evidentia.tables.queries import Bools, Floats, Ints
 
 
 def choose_calibrator(

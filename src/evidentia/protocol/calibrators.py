@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from evidentia.array_types import Bools, Floats
 from evidentia.errors import InputError
 from evidentia.protocol.logistic import logistic, scikit_learn, separated
 from evidentia.protocol.provenance import Provenance
-from evidentia.tables.queries import Bools, Floats
 
 EPSILON = 2.0**-52
 METHODS = ("none", "temperature", "platt", "beta", "isotonic")  # the simpler first

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.errors import counted
 from evidentia.protocol.provenance import Provenance, refuse_overlap
 from evidentia.protocol.targets import Targets
 from evidentia.stats.power import certifies, most_misses, posts_needed
-from evidentia.tables.queries import Bools, Floats, Ints
 
 DELTA = 0.05
 SCREENING = "ScreeningSensitivity(unit=post)"

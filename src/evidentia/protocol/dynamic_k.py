@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.errors import InputError
-from evidentia.tables.queries import Bools, Candidates, Floats, Ints
+from evidentia.tables.queries import Candidates
 
 GAMMAS = (0.7, 0.8, 0.9, 0.95)
 _ROUNDING = 1e-12  # a share that reaches gamma but for rounding reaches it

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evidentia.array_types import Bools, Ints
 from evidentia.errors import InputError, counted, shown
 from evidentia.tables.order import by_number
-from evidentia.tables.queries import Bools, Frozen, Ints
+from evidentia.tables.queries import Frozen
 
 TRAIN_SHARE = (7, 10)  # of the posts outside the fold; the rest are TUNE
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from evidentia.tables.queries import Bools, Floats
+from evidentia.array_types import Bools, Floats
 
 STEPS = 60
 ARRIVED = 1e-7  # relative; the step is still made, and another one, so that twice as many digits are right

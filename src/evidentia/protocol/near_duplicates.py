@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from evidentia.tables.queries import Ints
+from evidentia.array_types import Ints
 
 WORD = re.compile(r"\w+")
 BANDS, ROWS = 24, 4  # a pair with Jaccard 0.8 shares no band with a chance of 3 in a million

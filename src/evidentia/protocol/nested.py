@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.errors import InputError
 from evidentia.protocol.folds import Folds
-from evidentia.tables.queries import Bools, Floats, Ints
 
 
 def nested_predictions(

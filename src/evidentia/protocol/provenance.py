@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from evidentia.array_types import Bools
 from evidentia.errors import InputError, counted, shown
-from evidentia.tables.queries import Bools, Queries
+from evidentia.tables.queries import Queries
 
 SCORES = ("prob", "detection_score")
 

@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from evidentia.array_types import Bools, Floats
 from evidentia.errors import InputError, typed
 from evidentia.protocol.provenance import Provenance, tuned_on
 from evidentia.stats.sweeps import Counts, best_within_budget, sweep_counts
-from evidentia.tables.queries import UNDECIDED, Bools, Decisions, Floats, Queries
+from evidentia.tables.queries import UNDECIDED, Decisions, Queries
 
 UNTUNABLE = "cannot be tuned"
 REJECT_ALL = "reject_all"

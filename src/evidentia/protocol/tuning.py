@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from evidentia.array_types import Bools, Floats
 from evidentia.errors import InputError
 from evidentia.protocol.calibration_choice import choose_calibrator
 from evidentia.protocol.calibrators import Calibrator
@@ -18,7 +19,7 @@ from evidentia.protocol.three_state import ThreeState, at_pair, grid_of, score_g
 from evidentia.protocol.thresholds import choose_threshold, shared_score
 from evidentia.protocol.tuned import NO_CALIBRATION, Choices, FoldTuning, Tuning
 from evidentia.tables import Run
-from evidentia.tables.queries import Bools, Floats, Queries
+from evidentia.tables.queries import Queries
 
 FITTING_PARTS = 3  # where both are wanted, one third of the posts fits the calibrator and the others certify
 

@@ -37,8 +37,8 @@ _LONG = frozenset({"definition", "warnings"})  # these stay in the CSV
 
 def write_tables(evaluation: Evaluation, folder: Path) -> None:
     """Write every table as CSV (unrounded) and as LaTeX (rounded, booktabs)."""
-    folder.mkdir()
     for table in selective_tables(evaluation) if evaluation.profile == "selective" else tables_of(evaluation):
+        folder.mkdir(exist_ok=True)
         _write(table, folder)
 
 

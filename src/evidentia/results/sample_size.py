@@ -76,6 +76,13 @@ def left_out_warning(left_out: int, resamples: int) -> Iterator[str]:
         yield f"undefined in {left_out:,} of {resamples:,} resamples, which are left out of the interval"
 
 
+def no_interval_of_difference(left_out: int, resamples: int, *, unknown: bool = False) -> str:
+    """Say why a difference has no interval; ``unknown`` is one whose standard error cannot be had."""
+    if left_out >= resamples:
+        return "no interval: undefined in every resample"
+    return f"no interval: {'one post does not show chance' if unknown else 'every resample gives the same difference'}"
+
+
 def _few_posts(sample: Sample) -> str:
     worth = "" if sample.even == sample.posts else f", {sample.even:,} in effect"
     return f"rests on {counted(sample.posts, 'post')}{worth} (fewer than {FEW_POSTS})"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evidentia.tables.queries import Bools, Floats, Ints
+from evidentia.array_types import Bools, Floats, Ints
 
 
 def add_up(codes: Ints, values: Floats | Bools, groups: int) -> Floats:

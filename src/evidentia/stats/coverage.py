@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from evidentia.tables.queries import Floats, Ints
+from evidentia.array_types import Floats, Ints
 
 Coverage = Decimal | Fraction | float
 

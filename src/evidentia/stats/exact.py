@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evidentia.array_types import Floats, Ints
 from evidentia.stats.counting import add_up
-from evidentia.tables.queries import Floats, Ints
 
 COARSE = 2.0**-26  # grid of the coarse part, relative to the bound
 FINE = 2.0**-53

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.random import Generator, Philox
 from numpy.typing import NDArray
 
-from evidentia.tables.queries import Bools, Floats, Ints
+from evidentia.array_types import Bools, Floats, Ints
 
 Multiplicities = NDArray[np.uint16]
 CACHED = 1 << 27  # multiplicities kept in memory rather than drawn again for every pass

@@ -13,8 +13,8 @@ from typing import Literal
 
 import numpy as np
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.stats.segments import cumulated
-from evidentia.tables.queries import Bools, Floats, Ints
 
 Total = Literal["risks", "joint", "lost"]
 CACHED_CELLS = 1 << 16  # items times replicates that whole areas are added up over at once: they stay in the processor

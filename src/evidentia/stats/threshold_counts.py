@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evidentia.array_types import Bools, Floats, Ints
+from evidentia.stats.driver import each_block
 from evidentia.stats.resampling import Plan
-from evidentia.stats.threads import in_threads
-from evidentia.tables.queries import Bools, Floats, Ints
 
 EXACT = 2**24  # below this float32 counts without rounding, at half the memory
 
@@ -68,11 +68,6 @@ class ThresholdSteps:
     def over(self, plan: Plan) -> ThresholdCounts:
         """The counts in every replicate of a plan."""
         counts: NDArray[Any] = np.empty((2, self.rows, plan.resamples), self.kind)
-
-        def work(replicates: slice, weights: Floats) -> None:
-            block = self.counts(weights)
+        for replicates, block in each_block(self.counts, plan):
             counts[0, :, replicates], counts[1, :, replicates] = block.units, block.positives
-
-        for _ in in_threads(work, plan.blocks()):
-            pass
         return ThresholdCounts(counts[0], counts[1])

@@ -7,13 +7,13 @@ from numbers import Integral
 
 import numpy as np
 
+from evidentia.array_types import Bools
 from evidentia.corpus import Criterion, Posts
 from evidentia.errors import InputError, shown
 from evidentia.synth.corpus_plan import SHORTEST, draw_plan
 from evidentia.synth.corpus_posts import write_post
 from evidentia.synth.corpus_sentences import Sentence
 from evidentia.synth.corpus_words import words
-from evidentia.synth.truth import Bools
 
 MOST_POSTS = 1_000_000
 MOST_SENTENCES = 1_000

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from evidentia.array_types import Floats, Ints
 from evidentia.synth.corpus_grammar import Writer, plain_texts
 from evidentia.synth.corpus_sentences import Author, Sentence, Unit
 from evidentia.synth.corpus_words import Words
-from evidentia.synth.truth import Floats, Ints
 
 _JOINED = 0.35  # of the posts with evidence for two criteria have a sentence for both
 _MISSED = 0.03  # of the posts have evidence that was not annotated

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.errors import InputError, shown
 from evidentia.results import dumps
 from evidentia.synth.files import write_files
-from evidentia.synth.truth import Bools, Floats, Ints
 from evidentia.tables.phq8_results import HIGHEST_SCORE, PHQ8_ITEMS
 
 MOST_PARTICIPANTS = 1_000_000

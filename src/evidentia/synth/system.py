@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.synth.knobs import Knobs
-from evidentia.synth.truth import Bools, Evidence, Floats, Ints, Posts, training_posts
+from evidentia.synth.truth import Evidence, Posts, training_posts
 
 STATES = ("NEG", "UNCERTAIN", "POS")
 GAMMA, K_MIN, HARD_CAP, UNCERTAIN_CAP, RATIO = 0.9, 2, 10, 5, 0.5

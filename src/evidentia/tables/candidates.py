@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
+from evidentia.array_types import Bools, Ints
 from evidentia.errors import Problem, shown
 from evidentia.tables.checks import missing_ids, not_finite, rows_of, uid_at
-from evidentia.tables.queries import Bools, Candidates, Ints
+from evidentia.tables.queries import Candidates
 from evidentia.tables.table import Table
 from evidentia.tables.uids import among, keys, repeated
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import numpy as np
 import polars as pl
 
+from evidentia.array_types import Ints
 from evidentia.errors import Problem
-from evidentia.tables.queries import Ints
 from evidentia.tables.table import Table
 
 TEXT, NUMBER, COUNT, FLAG, UIDS = (

@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import polars as pl
 
+from evidentia.array_types import Ints
 from evidentia.errors import Problem, counted, shown
 from evidentia.tables.card import DatasetCard
 from evidentia.tables.order import by_number, natural
-from evidentia.tables.queries import STATES, Ints, Ragged
+from evidentia.tables.queries import STATES, Ragged
 from evidentia.tables.table import Table, codes
 from evidentia.tables.uids import keys, members, repeated
 

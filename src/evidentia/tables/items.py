@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.errors import InputError, Problem, UnknownNameError, counted, shown, typed
 from evidentia.tables.order import by_number
-from evidentia.tables.queries import Bools, Floats, Frozen, Ints, read_only
+from evidentia.tables.queries import Frozen, read_only
 
 if TYPE_CHECKING:
     from evidentia.tables.run import Source

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from evidentia.array_types import Ints
 from evidentia.errors import Problem, shown
 from evidentia.tables.cells import bar_in_uid, padded
-from evidentia.tables.queries import Ints
 from evidentia.tables.table import Table
 
 MOST_LABELS = 1_000  # more groups than that are no slices

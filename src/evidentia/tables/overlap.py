@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from evidentia.array_types import Bools, Ints
 from evidentia.errors import Problem, counted
 from evidentia.tables.columns import UID_COLUMNS
-from evidentia.tables.queries import Bools, Ints
 from evidentia.tables.table import Table
 
 _SEPARATOR, _PIECE = r"[;,\s]", r"[^;,\s]+"

@@ -11,9 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
+from evidentia.array_types import Bools, Floats, Ints
 
 Decisions = NDArray[np.int8]  # 1 yes, 0 no, or UNDECIDED
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from evidentia.array_types import Ints
 from evidentia.errors import InputError, InputWarning, Problem
 from evidentia.tables.build import build, canonical_order, completed, fold_labels, written
 from evidentia.tables.candidates import Pool, align, derive, gather, marked, pool_problems, uid_in_two_posts
@@ -22,7 +23,7 @@ from evidentia.tables.files import load
 from evidentia.tables.labels import label_problems
 from evidentia.tables.limits import unpacking
 from evidentia.tables.overlap import overlap
-from evidentia.tables.queries import Candidates, Ints, Queries
+from evidentia.tables.queries import Candidates, Queries
 from evidentia.tables.run import Run, Source
 from evidentia.tables.split import Split, between_parts, split_rows
 from evidentia.tables.table import Table

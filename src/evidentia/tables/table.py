@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import polars as pl
 
+from evidentia.array_types import Ints
 from evidentia.errors import Problem, counted, shown
-from evidentia.tables.queries import Ints, Ragged
+from evidentia.tables.queries import Ragged
 
 ROW = "__row__"  # the row of the file that a row of the frame came from
 

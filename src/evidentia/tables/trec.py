@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
+from evidentia.array_types import Ints
 from evidentia.errors import InputError, InputWarning, Problem, counted, shown
 from evidentia.tables.build import build, canonical_order, completed, written
 from evidentia.tables.cells import bar_in_uid
@@ -19,7 +20,6 @@ from evidentia.tables.files import Content, read_content
 from evidentia.tables.labels import text_as_label
 from evidentia.tables.limits import unpacking
 from evidentia.tables.overlap import overlap
-from evidentia.tables.queries import Ints
 from evidentia.tables.run import Run, Source
 from evidentia.tables.table import ROW, Table
 from evidentia.tables.uids import coded, keys, repeated

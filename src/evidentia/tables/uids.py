@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
+from evidentia.array_types import Bools, Ints
 from evidentia.tables.columns import UID_COLUMNS
-from evidentia.tables.queries import Bools, Ints, Ragged
+from evidentia.tables.queries import Ragged
 from evidentia.tables.table import Table
 
 

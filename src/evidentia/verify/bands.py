@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evidentia.verify.draws import Floats, Progress, draws_of, over_blocks
+from evidentia.verify.figures import asked_curves
 from evidentia.verify.folder import ResultFolder
 from evidentia.verify.intervals import Settings
 from evidentia.verify.limits import percentile_limits
@@ -57,7 +58,12 @@ PR = Curve("figures/pr.csv", [i / 100 for i in range(1, 101)], precision_at)
 def check_bands(folder: ResultFolder, study: Study, tally: Tally, progress: Progress | None = None) -> None:
     """Compare the limits in the figures' tables with limits from replicate curves that are made anew."""
     settings = Settings.of(folder.summary)
+    asked = asked_curves(folder)
     if not settings.resamples or any(query.score is None for query in study.queries):
+        return
+    if "operating" in asked:
+        check_operating_bands(folder, study, settings, tally, progress)
+    if "roc" not in asked:
         return
     values = _replicate_curves(study, settings, progress)
     for curve in (ROC, PR):
@@ -67,7 +73,6 @@ def check_bands(folder: ResultFolder, study: Study, tally: Tally, progress: Prog
             limits = percentile_limits(replicates, settings.level) or (None, None)
             for side, limit in zip(("low", "high"), limits, strict=True):
                 tally.number(f"{curve.file}: {side} at {x:g}", as_number(row.get(side)), limit)
-    check_operating_bands(folder, study, settings, tally, progress)
 
 
 def _replicate_curves(study: Study, settings: Settings, progress: Progress | None) -> dict[str, Floats]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from evidentia.results.curve import EVERY_CURVE, curves_of
 from evidentia.verify.calibration import bins_of
 from evidentia.verify.detection import points_of
+from evidentia.verify.folder import ResultFolder
 from evidentia.verify.gamma import gamma_sheets
 from evidentia.verify.limits import Pair, all_or_none, deviate, from_odds
 from evidentia.verify.operating_points import OPERATING_BANDS, operating_sheets
@@ -19,16 +21,23 @@ BAND = ("low", "high")
 BANDS = (*BAND, *OPERATING_BANDS)  # columns that are verified with the bands
 
 
-def all_figures(points: Points, level: float) -> list[Sheet]:
-    """Every figure that the run allows."""
+def asked_curves(folder: ResultFolder) -> frozenset[str]:
+    """The curves that belong to the measures of a result; all of them where nobody named measures."""
+    named = folder.manifest["options"].get("measures") is not None
+    return curves_of(folder.summary["measures"]) if named else EVERY_CURVE
+
+
+def all_figures(points: Points, level: float, asked: frozenset[str] = EVERY_CURVE) -> list[Sheet]:
+    """Every figure that was asked for and that the run allows."""
     study, made = points.study, []
-    if all(query.score is not None for query in study.queries):
+    if "roc" in asked and all(query.score is not None for query in study.queries):
         made += [_swept(points, "roc"), _swept(points, "pr")]
     entry = points.expected.entries.get("ECE")
     if entry is not None and points.number(entry).flaw is None:
         made.append(_reliability(points, level))
-    operating = operating_sheets(study.queries, bands=points.resamples > 0)
-    return [*made, *operating, *gamma_sheets(study.queries)]
+    if "operating" in asked:
+        made += operating_sheets(study.queries, bands=points.resamples > 0)
+    return [*made, *gamma_sheets(study.queries)] if "gamma" in asked else made
 
 
 def _swept(points: Points, name: str) -> Sheet:

@@ -19,7 +19,7 @@ from evidentia.verify.attribution import attribution_sheets
 from evidentia.verify.bands import check_bands
 from evidentia.verify.comparison import COMPARISON, check_comparison
 from evidentia.verify.expected import expected
-from evidentia.verify.figures import BANDS, all_figures
+from evidentia.verify.figures import BANDS, all_figures, asked_curves
 from evidentia.verify.files import check_hashes, check_inputs, check_listing, is_plain
 from evidentia.verify.findings import check_findings
 from evidentia.verify.folder import ResultFolder, read_json
@@ -294,12 +294,13 @@ def _verify_sheets(folder: ResultFolder, points: Points, course: _Course) -> Non
     with course.check("tables") as tally:
         by_name = folder.manifest["options"].get("measures") is not None
         tables = all_tables(folder.summary, points, asked_by_name=by_name)
-        for sheet in [*tables, *attribution_sheets(points.study)]:
+        lost = attribution_sheets(points.study) if "attribution" in asked_curves(folder) else ()
+        for sheet in [*tables, *lost]:
             made += [f"{sheet.path}.csv", f"{sheet.path}.tex"]
             check_csv(folder, sheet, tally)
             check_latex(folder, sheet, tally)
     with course.check("figures") as tally:
-        for sheet in all_figures(points, folder.summary["interval"]["level"]):
+        for sheet in all_figures(points, folder.summary["interval"]["level"], asked_curves(folder)):
             made.append(f"{sheet.path}.csv")
             bands = BANDS if sheet.path != "figures/reliability" else ()
             check_csv(folder, sheet, tally, skip=bands)

@@ -50,7 +50,7 @@ def _replicated(
     """Every number and every band of a figure in every draw, in one pass; and for BCa limits without each cluster."""
     if not settings.resamples:
         return {}, {}
-    wants = settings.wants | band_wants(settings.signals)
+    wants = settings.wants | band_wants(settings.drawn)
     plan = Plan(wants, settings.item_max, settings.seed, settings.resamples)
     values = replicate_values(settings.items, plan, progress)
     alone = Plan(settings.wants, settings.item_max, settings.seed, settings.resamples)

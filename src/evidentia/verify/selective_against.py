@@ -25,8 +25,8 @@ def check_against_figures(
     """Every step and every band of the other run's curves; returns the files that there must be."""
     there = {item.cluster for item in settings.items}
     shared = [item for item in other if item.cluster in there]
-    compared = [signal for signal in settings.signals if _has(shared, signal)]
-    tally.exact("comparison has curves of the other run", bool(compared), True)
+    compared = [signal for signal in settings.drawn if _has(shared, signal)]
+    tally.exact("comparison has curves of the other run", bool(compared), bool(settings.drawn))
     only, lines = Only(PREFIX, compared), Lines(shared, settings.item_max)
     made = check_selective_figures(folder, settings, lines, tally, only=only)
     if settings.resamples:

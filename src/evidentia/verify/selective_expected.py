@@ -168,10 +168,10 @@ class Expected:
             and (twin := entry["definition"].replace("(order=confidence,", "(order=oracle,")) in optimum
         ]
         below = sum(own < best - 1e-12 for own, best in pairs)
-        points = len(self.settings.signals) * sum(item.pred is not None for item in self.settings.items)
+        points = len(self.settings.drawn) * sum(item.pred is not None for item in self.settings.items)
         return [
             self._complete(),
-            _finding("SEL002", points, 0, one="point", what="differ", absent="nothing is predicted"),
+            _finding("SEL002", points, 0, one="point", what="differ", absent="no curve has a point"),
             _finding("SEL003", len(pairs), below, one="area", what="are smaller", absent=NO_AREA),
         ]
 

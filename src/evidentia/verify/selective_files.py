@@ -163,7 +163,7 @@ class Only:
 def _stems(settings: Settings, only: Only | None) -> list[tuple[str, str]]:
     return [
         (signal, f"{place}_{re.sub(r'[^A-Za-z0-9]+', '_', signal)[:40]}")
-        for place, signal in enumerate(settings.signals, 1)
+        for place, signal in enumerate(settings.drawn, 1)
         if only is None or signal in only.signals
     ]
 

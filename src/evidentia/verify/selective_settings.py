@@ -97,6 +97,11 @@ class Settings:
         """What is reported: definitions by confidence."""
         return wants_of((m for m in self.asked if lacking(m, self.item_max) is None), self.signals)
 
+    @property
+    def drawn(self) -> list[str]:
+        """The confidences that have curves: all of them, where any number depends on the order of the items."""
+        return self.signals if any(signal is not None for _, signal in self.wants) else []
+
     def name(self, measure: Measure, signal: str | None) -> str:
         """What a number is called; the confidence is named where there are several."""
         return name_of(measure, signal if len(self.signals) > 1 else None)

@@ -9,6 +9,7 @@ from hashlib import sha256
 import numpy as np
 from numpy.typing import NDArray
 
+from evidentia.array_types import Bools, Floats
 from evidentia.corpus import Posts
 from evidentia.corpus.posts import Criterion
 from evidentia.pipeline.fold import Division, Outcome, Step, run_step
@@ -16,7 +17,6 @@ from evidentia.pipeline.stage import Parts, Stage, View
 from evidentia.protocol.folds import outer_folds
 from evidentia.results import dumps, loads
 from evidentia.synth import synthetic_corpus
-from evidentia.tables.queries import Bools, Floats
 
 WIDTH = 48
 

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders.posts import posts_of
+from evidentia.array_types import Floats
 from evidentia.corpus import Criterion
 from evidentia.errors import InputError
 from evidentia.pipeline.stage import Parts, View
 from evidentia.pipeline.stages.bm25 import Bm25
-from evidentia.tables.queries import Floats
 
 ASKED = (
     {"sleeps", "badly", "night"},

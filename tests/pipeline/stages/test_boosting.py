@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.ensemble import HistGradientBoostingClassifier
 
+from evidentia.array_types import Bools, Floats
 from evidentia.pipeline.stage import Parts
 from evidentia.pipeline.stages import boosting
 from evidentia.pipeline.stages.boosting import fit_trees, predict_trees
-from evidentia.tables.queries import Bools, Floats
 
 
 def made(seed: int, rows: int = 200, *, whole: bool = False) -> tuple[Floats, Bools]:

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 
 from builders.posts import lesson_on, posts_of, scored, spans, taught
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.corpus import Posts
 from evidentia.pipeline.stage import View
 from evidentia.pipeline.stages.gate import BestCandidate, PooledGate, query_features
 from evidentia.synth import synthetic_corpus
-from evidentia.tables.queries import Bools, Floats, Ints
 
 Scored = tuple[Floats, Bools, Bools, Ints]
 

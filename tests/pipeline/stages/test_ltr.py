@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders.posts import lesson_on, posts_of, taught
+from evidentia.array_types import Bools, Floats
 from evidentia.corpus import Posts
 from evidentia.pipeline.stage import Parts, View
 from evidentia.pipeline.stages.ltr import LearnToRank, Model, fit_logistic, one_per_criterion, predict_logistic
 from evidentia.synth import synthetic_corpus
-from evidentia.tables.queries import Bools, Floats
 
 MODELS: tuple[Model, ...] = ("boosting", "logistic")
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.posts import posts_of, scored, spans, taught
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.corpus import Posts
 from evidentia.pipeline.fold import Step
 from evidentia.pipeline.graphs import adjacency, likeness
@@ -18,7 +19,6 @@ from evidentia.pipeline.stages.meaning import Meaning
 from evidentia.pipeline.stages.propagation import ARRIVALS, Propagation
 from evidentia.pipeline.stages.spaces import lsa_vectors
 from evidentia.synth import synthetic_corpus
-from evidentia.tables.queries import Bools, Floats, Ints
 from pipeline.stages.bench import WordCounter, after, claims_of_a_stage, corpus, division
 from sampling import examples
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evidentia.array_types import Bools
 from evidentia.errors import InputError, OutputError, counted, typed
 from evidentia.pipeline.encoders.forward import padded, run_batches
 from evidentia.pipeline.encoders.interface import Progress
@@ -30,7 +31,6 @@ from evidentia.pipeline.settings import key_of, same_length
 from evidentia.pipeline.stage import Parts
 from evidentia.results import loads
 from evidentia.results.folder import owners_only
-from evidentia.tables.queries import Bools
 
 DOCUMENT = "evidentia.json"
 SCHEMA = "evidentia.cross-encoder/1"

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.errors import InputError
 from evidentia.pipeline.encoders.forward import padded_length, run_batches
 from evidentia.pipeline.encoders.interface import States
@@ -19,7 +20,6 @@ from evidentia.pipeline.learning import descend, mean_losses, plan_batches
 from evidentia.pipeline.neural.networks import Parts as Network
 from evidentia.pipeline.reproducible import one_thread, reproducible
 from evidentia.pipeline.stage import Parts
-from evidentia.tables.queries import Bools, Floats, Ints
 
 Tensor = Any
 _DROPOUT = 0.1

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evidentia.array_types import Ints
 from evidentia.errors import InputError
 from evidentia.pipeline.extras import neural
 from evidentia.pipeline.graphs import Graphs
-from evidentia.tables.queries import Frozen, Ints, Ragged
+from evidentia.tables.queries import Frozen, Ragged
 
 Tensor = Any  # torch's; torch is not imported to say so
 Single = NDArray[np.float32]

@@ -7,6 +7,7 @@ from typing import Self
 
 import numpy as np
 
+from evidentia.array_types import Bools, Ints
 from evidentia.errors import InputError
 from evidentia.pipeline.encoders.interface import Progress
 from evidentia.pipeline.extras import neural
@@ -17,7 +18,6 @@ from evidentia.pipeline.neural.networks import Parts, build_gate, gate_logits
 from evidentia.pipeline.neural.settings import GraphSettings
 from evidentia.pipeline.neural.training import shuffled, train
 from evidentia.pipeline.reproducible import reproducible
-from evidentia.tables.queries import Bools, Ints
 
 _AT_ONCE = 512
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from evidentia.array_types import Ints
 from evidentia.pipeline.encoders.interface import Progress
 from evidentia.pipeline.extras import neural
 from evidentia.pipeline.neural.batches import Tensor
 from evidentia.pipeline.neural.networks import Parts
 from evidentia.pipeline.neural.settings import GraphSettings
-from evidentia.tables.queries import Ints
 
 Epoch = Callable[[np.random.Generator], Iterable[Ints]]
 

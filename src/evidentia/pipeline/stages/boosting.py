@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evidentia.array_types import Bools, Floats
 from evidentia.pipeline.stage import Parts
-from evidentia.tables.queries import Bools, Floats
 
 Matrix = NDArray[np.float32] | NDArray[np.float64]
 MOST_LEAVES = 16

@@ -8,12 +8,13 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.corpus.posts import offsets_of
 from evidentia.pipeline.stage import Lesson, Parts, Per, View, best, ranks, worst
 from evidentia.pipeline.stages.boosting import fit_trees, predict_trees
 from evidentia.pipeline.stages.features import other_criteria
 from evidentia.pipeline.stages.ltr import fit_logistic, one_per_criterion, predict_logistic
-from evidentia.tables.queries import Bools, Floats, Frozen, Ints
+from evidentia.tables.queries import Frozen
 
 Classifier = Literal["blend", "boosting", "logistic"]
 TOP = 4

@@ -8,11 +8,12 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.corpus.posts import offsets_of, rows_of
 from evidentia.pipeline.stage import Lesson, Parts, Per, View, candidates_of, worst
 from evidentia.pipeline.stages.boosting import fit_trees, predict_trees
 from evidentia.pipeline.stages.features import candidate_features
-from evidentia.tables.queries import Bools, Floats, Frozen, Ints
+from evidentia.tables.queries import Frozen
 
 Model = Literal["boosting", "logistic"]
 _NO_CHANGE = 1e-12  # of the largest value

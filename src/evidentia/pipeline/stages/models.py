@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from evidentia.array_types import Floats, Ints
 from evidentia.corpus.posts import Criterion
 from evidentia.errors import InputError
 from evidentia.pipeline.encoders import make
 from evidentia.pipeline.encoders.interface import Encoder, PairScorer, TokenEncoder
 from evidentia.pipeline.stage import Parts
 from evidentia.pipeline.stages.spaces import unit
-from evidentia.tables.queries import Floats, Ints
 
 Settings = tuple[tuple[str, object], ...]  # what is set about a model, in a form that can be compared
 Cache = bool | str  # a folder; True is the usual one, False none

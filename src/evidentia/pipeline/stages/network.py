@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.corpus.posts import rows_of
 from evidentia.pipeline.mixing import choose_weight, mixed
 from evidentia.pipeline.neural.gate import NoEvidenceGate
@@ -19,7 +20,7 @@ from evidentia.pipeline.stage import Lesson, Parts, Per, View
 from evidentia.pipeline.stages.gate import Classifier, PooledGate, QueryTable
 from evidentia.pipeline.stages.meaning import Meaning
 from evidentia.pipeline.stages.query_graphs import QueryGraphs, query_graphs
-from evidentia.tables.queries import Bools, Floats, Frozen, Ints
+from evidentia.tables.queries import Frozen
 
 _CERTAIN = 6.0  # log odds where TRAIN knows one answer only
 _POOLED = "pooled"

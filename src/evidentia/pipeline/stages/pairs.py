@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.corpus.posts import offsets_of, rows_of
 from evidentia.errors import InputError
 from evidentia.pipeline.encoders.fine_tuning import FineTuned as CrossEncoder
@@ -15,7 +16,7 @@ from evidentia.pipeline.encoders.fine_tuning import fine_tune
 from evidentia.pipeline.graphs import query_nodes
 from evidentia.pipeline.stage import Lesson, Parts, Per, Sentences, View, candidates_of, worst
 from evidentia.pipeline.stages.models import Cache, Settings, pair_scorer, same_model
-from evidentia.tables.queries import Bools, Floats, Frozen, Ints
+from evidentia.tables.queries import Frozen
 
 _CERTAIN = 6.0  # log odds where TRAIN knows one answer only
 

@@ -11,13 +11,14 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.corpus.posts import offsets_of, rows_of
 from evidentia.pipeline.graphs import adjacency, likeness
 from evidentia.pipeline.mixing import choose_weight, mixed
 from evidentia.pipeline.stage import Lesson, Parts, Per, View, best, candidates_of, worst
 from evidentia.pipeline.stages.ltr import fit_logistic, predict_logistic
 from evidentia.pipeline.stages.meaning import Meaning
-from evidentia.tables.queries import Bools, Floats, Frozen, Ints
+from evidentia.tables.queries import Frozen
 
 ARRIVALS = ("own", "alike", "alike twice", "alike best", "beside", "beside best", "post")
 

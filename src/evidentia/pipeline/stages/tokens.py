@@ -7,13 +7,14 @@ from typing import ClassVar
 
 import numpy as np
 
+from evidentia.array_types import Floats, Ints
 from evidentia.corpus.posts import offsets_of, rows_of
 from evidentia.pipeline.encoders.interface import States, TokenEncoder
 from evidentia.pipeline.encoders.minilm import LAYERS
 from evidentia.pipeline.neural.attention import AttentionSettings, fit_attention, predict_attention
 from evidentia.pipeline.stage import Lesson, Parts, Per, View
 from evidentia.pipeline.stages.models import Cache, same_model, token_encoder
-from evidentia.tables.queries import Floats, Frozen, Ints
+from evidentia.tables.queries import Frozen
 
 _CERTAIN = -6.0  # log odds where TRAIN has no gold
 

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from evidentia.array_types import Floats, Ints
 from evidentia.errors import InputError
 from evidentia.pipeline.stage import Lesson, Parts, Per, Sentences, View
 from evidentia.pipeline.stages.lexical import per_criterion
 from evidentia.pipeline.stages.models import Cache, Settings, encoder, encoder_space, products, sentence_vectors
-from evidentia.tables.queries import Floats, Ints
 
 AROUND = 4  # itself, the sentence before, the one after, and the mean of the post
 

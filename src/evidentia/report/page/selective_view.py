@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from evidentia.evaluation.selective_curves import AGAINST, stems
+from evidentia.evaluation.item_curves import AGAINST, stems
 from evidentia.report.page.content import Content
 from evidentia.results.names import parse_name
 
