@@ -151,6 +151,7 @@ def foreign(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.sample(every=2)
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_what_an_encoding_lacks_is_escaped(encoding: str, foreign: Path) -> None:
     words = ("evaluate", foreign, "--by", "grüppe", "--resamples", 0)
@@ -230,6 +231,7 @@ def quick(files: Files, out: Path) -> None:
 
 
 @linux
+@pytest.mark.sample(every=2)
 @pytest.mark.parametrize("name", ["out", "other"])
 def test_what_a_killed_command_left_is_cleared_by_the_next(name: str, files: Files, tmp_path: Path) -> None:
     command = stopped_while_it_writes(files, tmp_path / "out")

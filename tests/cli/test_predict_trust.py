@@ -184,6 +184,7 @@ SECRETS = (
 )
 
 
+@pytest.mark.sample(every=3)
 @pytest.mark.parametrize("url", SECRETS)
 def test_a_key_inside_an_address_is_refused_and_never_repeated(
     url: str, model: Path, home: Path, tmp_path: Path

@@ -23,7 +23,7 @@ posts = {posts}
 folds = 3
 seed = {seed}
 [run]
-workers = 2
+workers = 1
 [reranker]
 learners = ["words"]
 model = "logistic"
@@ -218,7 +218,9 @@ def kill_often(config: Path, out: Path, whole: Path, *words: object, steps: int,
         if moment.phase in tried and not often:
             continue
         tried.add(moment.phase)
-        started = begin(config, out, "--resume", *words, *(() if moment.verify else ("--no-verify",)))
+        workers = 2 if moment.phase in {"opening", "training"} else 1
+        more = () if moment.verify else ("--no-verify",)
+        started = begin(config, out, "--resume", "--workers", workers, *words, *more)
         until(moment.sign, started)
         limit = time.monotonic() + moment.delay
         until(lambda at=limit, m=moment: time.monotonic() >= at or m.latest(), started)  # type: ignore[misc]

@@ -18,7 +18,7 @@ from evidentia.pipeline.lock import acquire_lock
 from .conftest import Whole
 from .stopping import STEPS, begin, checkpoints, gone, kill, kill_often, same, until
 
-ALONE = ("--workers", 1, "--no-verify")  # where the workers are not the claim
+ALONE, TOGETHER = (("--workers", workers, "--no-verify") for workers in (1, 2))
 linux = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds processes in /proc")
 
 
@@ -40,10 +40,11 @@ def test_killed_over_and_over_in_every_phase(often: bool, whole: Whole, tmp_path
 
 
 @linux
+@pytest.mark.sample(every=2)
 @pytest.mark.parametrize("everybody", [True, False])
 def test_the_keyboard_stops_everybody_and_the_run_goes_on_later(everybody: bool, whole: Whole, tmp_path: Path) -> None:
     config, out = Path(shutil.copy(whole.config, tmp_path)), tmp_path / "out"
-    started = begin(config, out, "--no-verify", *whole.words)
+    started = begin(config, out, *TOGETHER, *whole.words)
     if everybody:  # while the workers are being started
         assert until(lambda: len(started.children()) >= 2, started)
     else:
@@ -61,11 +62,11 @@ def test_the_keyboard_stops_everybody_and_the_run_goes_on_later(everybody: bool,
 @linux
 def test_a_second_command_is_kept_out_while_the_first_one_lives(whole: Whole, tmp_path: Path) -> None:
     config, out = Path(shutil.copy(whole.config, tmp_path)), tmp_path / "out"
-    first = begin(config, out, "--no-verify", *whole.words)
+    first = begin(config, out, *TOGETHER, *whole.words)
     assert until(lambda: checkpoints(out) >= 1, first)
     first.signal(signal.SIGSTOP, group=True)
     before = sorted(out.rglob("*"))
-    second = begin(config, out, "--resume", "--no-verify", *whole.words)
+    second = begin(config, out, "--resume", *TOGETHER, *whole.words)
     assert second.wait() == 2
     process = first.process.pid
     assert second.words == (
@@ -144,10 +145,11 @@ def test_a_full_disk_is_said_and_with_more_room_the_run_goes_on(whole: Whole, sm
 
 
 @linux
+@pytest.mark.slow
 def test_files_that_may_not_grow_are_said_and_without_the_limit_the_run_goes_on(whole: Whole, tmp_path: Path) -> None:
     config, out = Path(shutil.copy(whole.config, tmp_path)), tmp_path / "out"
 
-    first = begin(config, out, "--no-verify", *whole.words)
+    first = begin(config, out, *TOGETHER, *whole.words)
     resource.prlimit(first.process.pid, resource.RLIMIT_FSIZE, (150_000, 150_000))  # scores fit, candidates do not
     assert first.wait() == 2
     assert "evidentia: Cannot write " in first.words
@@ -161,6 +163,6 @@ def test_files_that_may_not_grow_are_said_and_without_the_limit_the_run_goes_on(
 
 def test_the_number_of_workers_changes_no_byte(whole: Whole, tmp_path: Path) -> None:
     config = Path(shutil.copy(whole.config, tmp_path))
-    alone = begin(config, tmp_path / "out", *ALONE, *whole.words)
-    assert alone.wait() == 0, alone.words
+    together = begin(config, tmp_path / "out", *TOGETHER, *whole.words)
+    assert together.wait() == 0, together.words
     same(tmp_path / "out", whole.out, verified=False)
