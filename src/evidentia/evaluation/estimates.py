@@ -13,7 +13,7 @@ from evidentia.measures import Definition, Profile
 from evidentia.measures.core import Macro
 from evidentia.results import Estimate
 from evidentia.results.names import group_suffix
-from evidentia.results.sample_size import left_out_warning
+from evidentia.results.sample_size import interval_reason, left_out_warning
 from evidentia.stats.spread import fold_summary
 
 
@@ -75,9 +75,8 @@ class EstimateBuilder:
         notes = [
             *self.computed.sample_warnings(definition, grouping, index, resampling.method, resampling.level),
             *left_out_warning(interval.left_out, resampling.resamples),
+            *interval_reason(interval.reason, given=interval.limits is not None),
         ]
-        if interval.reason is not None:
-            notes.append(f"{'interval' if interval.limits else 'no interval'}: {interval.reason}")
         return replace(
             estimate,
             ci=interval.limits,
