@@ -52,7 +52,7 @@ def tune(
     from evidentia.report.tuning_console import print_tuning
 
     choices = _choices(rule, three_state, options.listed(targets), certify, delta, calibrate, seed)
-    protocol.may_write_tuning(out, force=force)
+    protocol.ensure_tuning_writable(out, force=force)
     tuning = protocol.tune(
         read_source(run, tune=rows, mapping=mapping, delimiter=delimiter, allow_disjoint=True), choices
     )

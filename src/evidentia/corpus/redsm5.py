@@ -19,7 +19,7 @@ from evidentia.corpus.read import Corpus, find
 from evidentia.corpus.records import read_id
 from evidentia.corpus.splitter import DEFAULT, Span, described, split, splitter_named
 from evidentia.corpus.symptoms import SYMPTOMS
-from evidentia.corpus.write import may_write_corpus, write_corpus
+from evidentia.corpus.write import ensure_corpus_writable, write_corpus
 from evidentia.errors import InputError, Problem, counted, shown
 from evidentia.tables.document import Faults, Kind
 from evidentia.tables.files import Loaded, load
@@ -63,7 +63,7 @@ def import_redsm5(
     The ten symptoms become the criteria A.1 to A.10. A sentence is gold for one if a row says so with status 1; status 0
     says that it is none. Returns what was written; all problems are raised together, and then nothing is written.
     """
-    may_write_corpus(Path(out), force=force)
+    ensure_corpus_writable(Path(out), force=force)
     corpus = read_redsm5(folder, splitter=splitter, progress=progress)
     write_corpus(corpus.posts, out, force=force)
     return corpus

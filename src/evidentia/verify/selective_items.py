@@ -67,9 +67,9 @@ class Items:
         """How wrong each predicted item is."""
         error: Floats = self.pred[self.held] - self.gt[self.held]
         if loss == "squared":
-            return error * error
+            return np.square(error)
         if loss == "zero_one":
-            return (error != 0).astype(np.float64)
+            return np.where(error == 0, 0.0, 1.0)
         error = np.abs(error)
         return error / item_max if loss == "abs_norm" and item_max is not None else error
 
