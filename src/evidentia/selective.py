@@ -35,7 +35,7 @@ from evidentia.measures import canonical
 from evidentia.results import Evaluation, SelectiveComparison
 from evidentia.results.profiles import SELECTIVE
 from evidentia.stats.coverage import Coverage, counts_to_reach, counts_within
-from evidentia.stats.driver import Progress, part_of
+from evidentia.stats.resampling import Progress, part_of
 from evidentia.stats.risk_coverage import Steps, ranking
 from evidentia.tables import Items, read_items
 from evidentia.workflow import named_measures

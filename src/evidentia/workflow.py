@@ -18,7 +18,7 @@ from evidentia.evaluation import (
     write_result,
 )
 from evidentia.evaluation.choose import choose
-from evidentia.evaluation.compare import System, compare_systems
+from evidentia.evaluation.compare import NamedRun, compare_systems
 from evidentia.evaluation.deltas import OnMismatch
 from evidentia.evaluation.files import ResultSource, RunSource
 from evidentia.evaluation.intervals import Method, Resampling
@@ -28,7 +28,7 @@ from evidentia.protocol import Tuning, apply_tuning, read_tuning, to_document
 from evidentia.report import wants_report, write_curves, write_delta_tables, write_report, write_tables
 from evidentia.results import Comparison, Design, Evaluation
 from evidentia.results.evaluation import write_evaluation
-from evidentia.stats.driver import Progress
+from evidentia.stats.resampling import Progress
 from evidentia.tables import Run, read_run
 
 __all__ = ["compare", "ensure_writable", "evaluate"]
@@ -174,12 +174,12 @@ def _made_with(result: RunSource, *, profile: str | None, measures: Sequence[str
     )
 
 
-def _systems(results: Sequence[Run | RunSource], names: Sequence[str] | None) -> list[System]:
+def _systems(results: Sequence[Run | RunSource], names: Sequence[str] | None) -> list[NamedRun]:
     called = list(names) if names is not None else _called(results)
     if len(called) != len(results):
         raise InputError(f"There are {len(results)} results but {len(called)} names.")
     runs = [one if isinstance(one, Run) else one.run for one in results]
-    return [System(name, run) for name, run in zip(called, runs, strict=True)]
+    return [NamedRun(name, run) for name, run in zip(called, runs, strict=True)]
 
 
 def _loaded(result: object) -> Run | RunSource:

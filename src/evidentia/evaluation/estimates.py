@@ -8,7 +8,7 @@ import numpy as np
 
 from evidentia.evaluation.compute import Cell, Computed
 from evidentia.evaluation.intervals import Intervals, Resampling
-from evidentia.evaluation.plan import Grouping, Plan
+from evidentia.evaluation.plan import Grouping, MeasurePlan
 from evidentia.measures import Definition, Profile
 from evidentia.measures.core import Macro
 from evidentia.results import Estimate
@@ -26,7 +26,7 @@ class EstimateBuilder:
     intervals: Intervals
     resampling: Resampling
 
-    def estimates(self, plan: Plan) -> dict[str, Estimate]:
+    def estimates(self, plan: MeasurePlan) -> dict[str, Estimate]:
         """Every number by its canonical name, in the order of the plan."""
         columns = {(d, g.columns): g for d, g in plan.wants}
         estimates: dict[str, Estimate] = {}

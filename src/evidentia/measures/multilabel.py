@@ -10,7 +10,7 @@ from evidentia.measures.core import Kind, Macro, Statistic, ratio_of_sums
 from evidentia.measures.family import Family
 from evidentia.measures.populations import ALL, POSTS
 from evidentia.results.measure import Args, Parameter
-from evidentia.stats.counting import add_up
+from evidentia.stats.exact import add_up
 from evidentia.tables.queries import Queries
 
 AVG = Parameter("avg", ("micro", "post", "criterion", "post_weighted", "label_weighted"), None)

@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from evidentia.errors import counted
-from evidentia.evaluation.explain import Explanation, Reading
+from evidentia.evaluation.explain import DefinitionReading, Explanation
 from evidentia.evaluation.power import PowerReport
 from evidentia.measures import pattern
 from evidentia.report.reference import needs_of
@@ -236,7 +236,7 @@ def print_explanation(explanation: Explanation) -> None:
             console.print(f"      {escape(line)}", soft_wrap=True)
 
 
-def _reading_lines(reading: Reading) -> list[str]:
+def _reading_lines(reading: DefinitionReading) -> list[str]:
     lines = []
     if reading.numerator is not None and reading.denominator is not None:
         (top_words, top), (bottom_words, bottom) = reading.numerator, reading.denominator

@@ -18,15 +18,15 @@ from evidentia.verify.selective_draws import (
     points_of,
     replicate_values,
 )
-from evidentia.verify.selective_expected import Expected
+from evidentia.verify.selective_expected import ExpectedItems
 from evidentia.verify.selective_files import (
-    Curves,
+    DrawnCurves,
     band_wants,
     check_selective_figures,
     check_selective_tables,
     other_curves,
 )
-from evidentia.verify.selective_items import Items, read_items
+from evidentia.verify.selective_items import ItemRows, read_items
 from evidentia.verify.selective_settings import SelectiveSettings
 from evidentia.verify.tally import Tally
 
@@ -37,8 +37,8 @@ def check_selective(folder: ResultFolder, tally: Tally, progress: Progress | Non
     """Recompute everything that a selective result folder says."""
     settings = SelectiveSettings(folder.manifest, read_items(folder, "items.csv"))
     values, without = _replicated(settings, tally, progress)
-    _check_summary(folder.summary, Expected(settings, values, without).summary(), tally)
-    curves = Curves(settings.items, settings.drawn, values)
+    _check_summary(folder.summary, ExpectedItems(settings, values, without).summary(), tally)
+    curves = DrawnCurves(settings.items, settings.drawn, values)
     made = [*check_selective_tables(folder, tally), *check_selective_figures(folder, settings, curves, tally)]
     if "comparison" in folder.summary and "against_items" in _roles(folder):
         other = read_items(folder, "against_items.csv")
@@ -63,7 +63,9 @@ def _replicated(
     return values, leave_one_out_values(settings.items, alone) if bca else {}
 
 
-def _check_by_repeated_rows(items: Items, plan: DrawPlan, values: Mapping[Want, Floats], b: int, tally: Tally) -> None:
+def _check_by_repeated_rows(
+    items: ItemRows, plan: DrawPlan, values: Mapping[Want, Floats], b: int, tally: Tally
+) -> None:
     """A replicate again, as rows that repeat the items of the drawn participants."""
     repeated = items.repeated(plan.times(len(items.clusters), b))
     for want, point in points_of(plan, [repeated]).items():

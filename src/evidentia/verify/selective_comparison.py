@@ -20,9 +20,9 @@ from evidentia.results.selective import Answered, never_significant, out_of_reac
 from evidentia.verify.folder import ResultFolder
 from evidentia.verify.limits import SAME, percentile_limits, spread_out
 from evidentia.verify.selective_agree import agree
-from evidentia.verify.selective_draws import DrawPlan, Point, Progress, Want, paired_differences, points_of
+from evidentia.verify.selective_draws import DrawPlan, ItemPoint, Progress, Want, paired_differences, points_of
 from evidentia.verify.selective_expected import convention
-from evidentia.verify.selective_items import Items, Reading, steps_within
+from evidentia.verify.selective_items import CurveReading, ItemRows, steps_within
 from evidentia.verify.selective_settings import (
     SelectiveSettings,
     definitions_of,
@@ -38,10 +38,10 @@ LOOPED = 5  # draws that are also built row by row
 
 
 def check_comparison(
-    folder: ResultFolder, settings: SelectiveSettings, other: Items, tally: Tally, progress: Progress | None = None
+    folder: ResultFolder, settings: SelectiveSettings, other: ItemRows, tally: Tally, progress: Progress | None = None
 ) -> None:
     """Recompute every difference, its interval, its p values and its verdict, and everything that is said about them."""
-    pair = Contest(settings, other)
+    pair = ItemContest(settings, other)
     plan = settings.plan(pair.wants)
     differences = paired_differences(pair.sides, plan, progress)
     for b in range(min(LOOPED, plan.resamples)):
@@ -54,14 +54,14 @@ def check_comparison(
 
 
 @dataclass(frozen=True, eq=False)
-class Contest:
+class ItemContest:
     """A run and the baseline it is compared with, over the clusters that both have."""
 
     settings: SelectiveSettings
-    other: Items
+    other: ItemRows
 
     @cached_property
-    def sides(self) -> tuple[Items, Items]:
+    def sides(self) -> tuple[ItemRows, ItemRows]:
         """The baseline's items and the run's, of the same clusters."""
         shared = {*self.other.clusters} & {*self.settings.items.clusters}
         return self.other.of(shared), self.settings.items.of(shared)
@@ -128,8 +128,8 @@ class Contest:
             if count
         ]
 
-    def _delta(self, want: Want, definition: Definition, point: Point, differences: Floats) -> dict[str, Any]:
-        reading, (first, second) = Reading.of(definition), self.answered
+    def _delta(self, want: Want, definition: Definition, point: ItemPoint, differences: Floats) -> dict[str, Any]:
+        reading, (first, second) = CurveReading.of(definition), self.answered
         clusters, left_out = len(self.sides[0].clusters), int(np.count_nonzero(np.isnan(differences)))
         refused, untested = self._unfair(reading)
         limits = percentile_limits(differences, self.settings.level)
@@ -155,13 +155,13 @@ class Contest:
             "warnings": [*warnings, *refused, *untested],
         }
 
-    def _no_interval(self, reading: Reading, point: Point, left_out: int, *, width: bool) -> list[str]:
+    def _no_interval(self, reading: CurveReading, point: ItemPoint, left_out: int, *, width: bool) -> list[str]:
         if point.difference is None:
             short = None if reading.cut is None else self._short_of(str(reading.cut))
             return [short or "undefined for at least one of the two"]
         return [] if width else [no_interval_of_difference(left_out, self.settings.resamples)]
 
-    def _unfair(self, reading: Reading) -> tuple[list[str], list[str]]:
+    def _unfair(self, reading: CurveReading) -> tuple[list[str], list[str]]:
         """Why a difference is refused, or is not tested, where the two answer different shares of the items."""
         same = self.answered[0].predicted == self.answered[1].predicted
         if same or reading.base == "Cmax" or reading.kind is not None:
@@ -169,7 +169,7 @@ class Contest:
         return ([refused_mean(self.answered)], []) if reading.base == "MAE" else ([], [untested_area(self.answered)])
 
 
-def family_of(reading: Reading) -> str:
+def family_of(reading: CurveReading) -> str:
     """What p values are corrected over."""
     if reading.cut is None:
         return "measures"
@@ -205,7 +205,7 @@ def _verdict(delta: Mapping[str, Any], p: float, alpha: float) -> str:
 
 
 def _check_by_repeated_rows(
-    pair: Contest, plan: DrawPlan, differences: Mapping[Want, Floats], b: int, tally: Tally
+    pair: ItemContest, plan: DrawPlan, differences: Mapping[Want, Floats], b: int, tally: Tally
 ) -> None:
     """A draw again, as rows that repeat the items of the drawn participants in both runs."""
     times = plan.times(len(pair.sides[0].clusters), b)

@@ -14,7 +14,7 @@ import numpy as np
 
 from evidentia.array_types import Bools, Floats, Ints
 from evidentia.verify.draws import Draws, LeftOut, over_blocks
-from evidentia.verify.selective_items import Items, Reading, steps_within
+from evidentia.verify.selective_items import CurveReading, ItemRows, steps_within
 from evidentia.verify.selective_lists import Lists
 
 Progress = Callable[[int, int], None]
@@ -27,7 +27,7 @@ CELLS = 1 << 18  # items times replicates that are written out at once
 class DrawPlan:
     """What is read in every draw, and how many draws there are."""
 
-    wants: Mapping[Want, Reading]
+    wants: Mapping[Want, CurveReading]
     item_max: float | None
     seed: int = 0
     resamples: int = 0
@@ -48,10 +48,10 @@ class DrawPlan:
         return np.bincount(self.draws(clusters).picks(replicate), minlength=clusters)
 
 
-class Block:
+class DrawnItems:
     """One run under some draws (draws x clusters); one order is written out at a time, so that memory stays bounded."""
 
-    def __init__(self, items: Items, times: Ints, item_max: float | None) -> None:
+    def __init__(self, items: ItemRows, times: Ints, item_max: float | None) -> None:
         self.items, self.item_max = items, item_max
         self.copies = times[:, items.owner[items.held]]
         self.total: Ints = times @ np.bincount(items.owner, minlength=len(items.clusters))
@@ -87,11 +87,11 @@ class Block:
 class Orders:
     """The lists of some draws in the order of a confidence, and in the best order that there is."""
 
-    block: Block
+    block: DrawnItems
     own: Lists
     rising: Lists
 
-    def values(self, reading: Reading, common: Ints | None = None) -> Floats:
+    def values(self, reading: CurveReading, common: Ints | None = None) -> Floats:
         """A reading in every draw; NaN where it is no measurement."""
         predicted, total = self.own.length, self.own.total
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -104,7 +104,7 @@ class Orders:
             values = self.own.point(False, predicted) if reading.base == "MAE" else self._areas(reading, common)
         return np.where(predicted > 0, values, np.nan)
 
-    def _areas(self, reading: Reading, common: Ints | None) -> Floats:
+    def _areas(self, reading: CurveReading, common: Ints | None) -> Floats:
         joint, ties = "AUGRC" in reading.base, str(reading.ties)
         if reading.order == "oracle":
             return self.rising.best(joint, ties)
@@ -113,23 +113,23 @@ class Orders:
             return np.maximum(own - self.rising.best(joint, ties), 0.0)
         return own * self.own.total / self.own.length if reading.base.startswith("n") else own
 
-    def _end(self, reading: Reading, common: Ints | None) -> tuple[Ints, Floats]:
+    def _end(self, reading: CurveReading, common: Ints | None) -> tuple[Ints, Floats]:
         """Where the area ends: whole items, and a part of the next one."""
         if reading.cut is not None:
             return self.block.steps(reading.cut)[:2]
         end = self.own.length if common is None or not reading.common else common
         return end, np.zeros(len(end))
 
-    def enough(self, reading: Reading, common: Ints) -> Bools:
+    def enough(self, reading: CurveReading, common: Ints) -> Bools:
         """Where a draw predicts as many items as the cut asks for."""
         if reading.kind is None:
             return np.ones(len(common), np.bool_)
         return common > 0 if reading.cut is None else self.block.steps(reading.cut)[2] <= self.own.length
 
 
-def values_of(plan: DrawPlan, runs: Sequence[Items], times: Ints) -> Iterator[tuple[Want, list[Floats], Bools]]:
+def values_of(plan: DrawPlan, runs: Sequence[ItemRows], times: Ints) -> Iterator[tuple[Want, list[Floats], Bools]]:
     """Every want in every run under some draws, and where all runs reach the coverage that it asks for."""
-    blocks = [Block(items, times, plan.item_max) for items in runs]
+    blocks = [DrawnItems(items, times, plan.item_max) for items in runs]
     common = np.minimum.reduce([block.predicted for block in blocks])
     for (signal, loss), wants in plan.by_list().items():
         orders = [block.lists(signal, loss) for block in blocks]
@@ -140,7 +140,7 @@ def values_of(plan: DrawPlan, runs: Sequence[Items], times: Ints) -> Iterator[tu
 
 
 @dataclass(frozen=True)
-class Point:
+class ItemPoint:
     """The value of a want in every run as it is (NaN: no measurement), and whether all reach its coverage."""
 
     values: tuple[float, ...]
@@ -153,34 +153,34 @@ class Point:
         return difference if self.reached and not isnan(difference) else None
 
 
-def points_of(plan: DrawPlan, runs: Sequence[Items]) -> dict[Want, Point]:
+def points_of(plan: DrawPlan, runs: Sequence[ItemRows]) -> dict[Want, ItemPoint]:
     """Every want in every run as it is."""
     once = np.ones((1, len(runs[0].clusters)), np.int64)
     return {
-        want: Point(tuple(float(side[0]) for side in values), bool(reached[0]))
+        want: ItemPoint(tuple(float(side[0]) for side in values), bool(reached[0]))
         for want, values, reached in values_of(plan, runs, once)
     }
 
 
-def replicate_values(items: Items, plan: DrawPlan, progress: Progress | None = None) -> dict[Want, Floats]:
+def replicate_values(items: ItemRows, plan: DrawPlan, progress: Progress | None = None) -> dict[Want, Floats]:
     """The value of every want in every draw; NaN where it is no measurement."""
     return _each(plan, (items,), plan.draws(len(items.clusters)), progress)
 
 
-def leave_one_out_values(items: Items, plan: DrawPlan) -> dict[Want, Floats]:
+def leave_one_out_values(items: ItemRows, plan: DrawPlan) -> dict[Want, Floats]:
     """The value of every want without each participant in turn."""
     return _each(plan, (items,), LeftOut(len(items.clusters)), None)
 
 
 def paired_differences(
-    runs: tuple[Items, Items], plan: DrawPlan, progress: Progress | None = None
+    runs: tuple[ItemRows, ItemRows], plan: DrawPlan, progress: Progress | None = None
 ) -> dict[Want, Floats]:
     """Second minus first in every draw; NaN where either is no measurement or does not reach the coverage."""
     return _each(plan, runs, plan.draws(len(runs[0].clusters)), progress)
 
 
 def _each(
-    plan: DrawPlan, runs: Sequence[Items], drawn: Draws | LeftOut, progress: Progress | None
+    plan: DrawPlan, runs: Sequence[ItemRows], drawn: Draws | LeftOut, progress: Progress | None
 ) -> dict[Want, Floats]:
     """The values of one run, or the differences of two, over all draws."""
     values = {want: np.empty(drawn.resamples) for want in plan.wants}

@@ -25,8 +25,8 @@ from evidentia.results.sample_size import (
 )
 from evidentia.results.selective import area_ends_early
 from evidentia.verify.limits import Pair, all_or_none, bca_limits, percentile_limits, spread_out
-from evidentia.verify.selective_draws import Block, Point, Want, points_of
-from evidentia.verify.selective_items import Reading
+from evidentia.verify.selective_draws import DrawnItems, ItemPoint, Want, points_of
+from evidentia.verify.selective_items import CurveReading
 from evidentia.verify.selective_lists import tie_range
 from evidentia.verify.selective_settings import PHQ8, SelectiveSettings, lacking, suffix_of
 
@@ -40,7 +40,7 @@ TITLES = {
 
 
 @dataclass(frozen=True, eq=False)
-class Expected:
+class ExpectedItems:
     """Every entry of a summary; ``values`` and ``without`` are those of the draws and of the jackknife, if there are any."""
 
     settings: SelectiveSettings
@@ -91,18 +91,18 @@ class Expected:
         return [{"family": "selective", "reason": why, "measures": sorted(names)} for why, names in gaps.items()]
 
     @cached_property
-    def _points(self) -> dict[Want, Point]:
+    def _points(self) -> dict[Want, ItemPoint]:
         return points_of(self.settings.plan(self.settings.wants), [self.settings.items])
 
     @cached_property
-    def _whole(self) -> Block:
+    def _whole(self) -> DrawnItems:
         """The run as it is: every cluster once."""
         items = self.settings.items
-        return Block(items, np.ones((1, len(items.clusters)), np.int64), self.settings.item_max)
+        return DrawnItems(items, np.ones((1, len(items.clusters)), np.int64), self.settings.item_max)
 
     def entry(self, want: Want, definition: Definition) -> dict[str, Any]:
         """Everything about one number."""
-        items, reading, measure = self.settings.items, Reading.of(definition), definition.measure
+        items, reading, measure = self.settings.items, CurveReading.of(definition), definition.measure
         value = self._points[want].values[0]
         alone = reading.base == "MAE" and reading.kind is None
         abstained = len(items) - items.predicted
@@ -139,7 +139,7 @@ class Expected:
             *interval_reason(reason, given=limits is not None),
         ]
 
-    def _details(self, definition: Definition, reading: Reading, signal: str | None) -> dict[str, Any]:
+    def _details(self, definition: Definition, reading: CurveReading, signal: str | None) -> dict[str, Any]:
         details: dict[str, Any] = {} if signal is None else {"confidence": signal}
         if reading.cut is not None:
             details["coverage"] = float(reading.cut)
@@ -152,7 +152,9 @@ class Expected:
                 details["tie_sensitivity"] = {"best": best, "expected": expected, "worst": worst, "tied_items": tied}
         return details
 
-    def _interval(self, want: Want, reading: Reading, value: float) -> tuple[Pair | None, str | None, int, str | None]:
+    def _interval(
+        self, want: Want, reading: CurveReading, value: float
+    ) -> tuple[Pair | None, str | None, int, str | None]:
         """Limits, their method, left-out draws, and what is to be said about them."""
         drawn, level, method = self.values[want], self.settings.level, self.settings.options["ci_method"]
         left_out, clusters = int(np.count_nonzero(np.isnan(drawn))), len(self.settings.items.clusters)
@@ -190,7 +192,7 @@ class Expected:
         ]
 
 
-def convention(reading: Reading) -> float | None:
+def convention(reading: CurveReading) -> float | None:
     """What stands where there is no measurement: nothing for a mean, and no area where nothing is answered."""
     return None if reading.base in {"MAE", "nAURC", "nAUGRC"} else 0.0
 

@@ -16,7 +16,7 @@ from evidentia.results.selective_layout import Layout, selective_layouts
 from evidentia.verify.folder import ResultFolder
 from evidentia.verify.limits import percentile_limits
 from evidentia.verify.selective_draws import JOINT, DrawPlan, Progress, Want, points_of, replicate_values
-from evidentia.verify.selective_items import Items, Reading
+from evidentia.verify.selective_items import CurveReading, ItemRows
 from evidentia.verify.selective_settings import SelectiveSettings
 from evidentia.verify.sheet import Cell, Sheet, check_csv, check_latex
 from evidentia.verify.tally import Tally
@@ -64,7 +64,7 @@ def delta_row(delta: Mapping[str, Any]) -> list[Any]:
 
 
 def check_selective_figures(
-    folder: ResultFolder, settings: SelectiveSettings, curves: Curves, tally: Tally
+    folder: ResultFolder, settings: SelectiveSettings, curves: DrawnCurves, tally: Tally
 ) -> list[str]:
     """Every step of every risk-coverage curve, and its bands; returns the files that there must be."""
     made: list[str] = []
@@ -79,10 +79,10 @@ def check_selective_figures(
 
 
 @dataclass(frozen=True, eq=False)
-class Curves:
+class DrawnCurves:
     """What the risk-coverage curves of a run must show; ``values`` are its band readings in every draw."""
 
-    items: Items
+    items: ItemRows
     signals: Sequence[str]
     values: Mapping[Want, Floats]
     prefix: str = ""  # how the files of the other run begin
@@ -112,16 +112,16 @@ class Curves:
         return tuple(rows)
 
 
-def other_curves(settings: SelectiveSettings, other: Items, progress: Progress | None = None) -> Curves:
+def other_curves(settings: SelectiveSettings, other: ItemRows, progress: Progress | None = None) -> DrawnCurves:
     """The curves of the run that a result is compared with, over the participants that both have."""
     shared = other.of(settings.items.clusters)
     signals = [signal for signal in settings.drawn if shared.has(signal)]
     plan = settings.plan({}, band_wants(signals))
     values = replicate_values(shared, plan, progress) if settings.resamples else {}
-    return Curves(shared, signals, values, "against_")
+    return DrawnCurves(shared, signals, values, "against_")
 
 
-def _stems(settings: SelectiveSettings, curves: Curves) -> list[tuple[str, str]]:
+def _stems(settings: SelectiveSettings, curves: DrawnCurves) -> list[tuple[str, str]]:
     return [
         (signal, f"{place}_{re.sub(r'[^A-Za-z0-9]+', '_', signal)[:40]}")
         for place, signal in enumerate(settings.drawn, 1)
@@ -129,10 +129,10 @@ def _stems(settings: SelectiveSettings, curves: Curves) -> list[tuple[str, str]]
     ]
 
 
-def band_wants(signals: Sequence[str]) -> dict[Want, Reading]:
+def band_wants(signals: Sequence[str]) -> dict[Want, CurveReading]:
     """Risk and joint risk at every coverage of the grid."""
     return {
-        (f"{base}@{coverage}", signal): Reading(base, None, None, "abs", "coverage", Decimal(coverage))
+        (f"{base}@{coverage}", signal): CurveReading(base, None, None, "abs", "coverage", Decimal(coverage))
         for signal in signals
         for coverage in BAND_GRID
         for base in ("MAE", JOINT)

@@ -19,7 +19,7 @@ FIXED = frozenset({"cluster_id", "item", "pred", "gt"})
 
 
 @dataclass(frozen=True, eq=False)
-class Items:
+class ItemRows:
     """Rows of a run in the order of its file; NaN is an abstention, or a signal that a row lacks."""
 
     clusters: tuple[str, ...]  # in the order of the draws
@@ -42,20 +42,20 @@ class Items:
         """How many items are predicted."""
         return int(np.count_nonzero(self.held))
 
-    def rows(self, rows: Ints, clusters: tuple[str, ...]) -> Items:
+    def rows(self, rows: Ints, clusters: tuple[str, ...]) -> ItemRows:
         """Some of the rows, over these clusters."""
         place = {name: at for at, name in enumerate(clusters)}
         owner = np.array([place.get(name, -1) for name in self.clusters], np.int64)[self.owner[rows]]
         signals = {name: values[rows] for name, values in self.signals.items()}
-        return Items(clusters, owner, tuple(self.names[at] for at in rows), self.pred[rows], self.gt[rows], signals)
+        return ItemRows(clusters, owner, tuple(self.names[at] for at in rows), self.pred[rows], self.gt[rows], signals)
 
-    def of(self, clusters: Collection[str]) -> Items:
+    def of(self, clusters: Collection[str]) -> ItemRows:
         """The rows of these clusters."""
         kept = np.array([name in clusters for name in self.clusters], np.bool_)
         shared = as_numbers({name for name in self.clusters if name in clusters})
         return self.rows(np.flatnonzero(kept[self.owner]), shared)
 
-    def repeated(self, times: Ints) -> Items:
+    def repeated(self, times: Ints) -> ItemRows:
         """Every row as often as its cluster is drawn, copies side by side."""
         return self.rows(np.repeat(np.arange(len(self)), times[self.owner]), self.clusters)
 
@@ -74,7 +74,7 @@ class Items:
         return error / item_max if loss == "abs_norm" and item_max is not None else error
 
 
-def read_items(folder: ResultFolder, name: str) -> Items:
+def read_items(folder: ResultFolder, name: str) -> ItemRows:
     """The items of a run."""
     rows = folder.rows(name)
     clusters = as_numbers({row["cluster_id"] for row in rows})
@@ -83,7 +83,7 @@ def read_items(folder: ResultFolder, name: str) -> Items:
     def column(key: str) -> Floats:
         return np.array([float(row[key] or "nan") for row in rows], np.float64)
 
-    return Items(
+    return ItemRows(
         clusters,
         np.array([place[row["cluster_id"]] for row in rows], np.int64),
         tuple(row["item"] for row in rows),
@@ -94,7 +94,7 @@ def read_items(folder: ResultFolder, name: str) -> Items:
 
 
 @dataclass(frozen=True)
-class Reading:
+class CurveReading:
     """What is read off the curve of a confidence: an area or a height, of which losses, and up to where."""
 
     base: str
@@ -105,7 +105,7 @@ class Reading:
     cut: Decimal | None = None  # None with a kind is the common coverage
 
     @classmethod
-    def of(cls, definition: Definition) -> Reading:
+    def of(cls, definition: Definition) -> CurveReading:
         """The choices of a definition."""
         args = definition.args
         cut = args.cut

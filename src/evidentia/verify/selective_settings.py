@@ -12,7 +12,7 @@ from evidentia.results.catalogue import Definition, resolve
 from evidentia.results.names import group_suffix
 from evidentia.results.profiles import COVERAGES, SELECTIVE, selective_names
 from evidentia.verify.selective_draws import DrawPlan, Want
-from evidentia.verify.selective_items import Items, Reading
+from evidentia.verify.selective_items import CurveReading, ItemRows
 
 PHQ8 = ("NoInterest", "Depressed", "Sleep", "Tired", "Appetite", "Failure", "Concentrating", "Moving")
 SECOND_RUN = "needs a second run (--against)"
@@ -24,7 +24,7 @@ class SelectiveSettings:
     """What was asked for, as the manifest has it, of the items that are there."""
 
     manifest: Mapping[str, Any]
-    items: Items
+    items: ItemRows
 
     @property
     def options(self) -> Mapping[str, Any]:
@@ -102,9 +102,9 @@ class SelectiveSettings:
         """The confidences that have curves: all of them, where any number depends on the order of the items."""
         return self.signals if any(signal is not None for _, signal in self.wants) else []
 
-    def plan(self, wants: Mapping[Want, Definition], more: Mapping[Want, Reading] | None = None) -> DrawPlan:
+    def plan(self, wants: Mapping[Want, Definition], more: Mapping[Want, CurveReading] | None = None) -> DrawPlan:
         """How wants, and what figures need beside them, are read in every draw."""
-        readings = {want: Reading.of(definition) for want, definition in wants.items()}
+        readings = {want: CurveReading.of(definition) for want, definition in wants.items()}
         return DrawPlan(readings | dict(more or {}), self.item_max, self.seed, self.resamples)
 
 
@@ -113,14 +113,16 @@ def definitions_of(names: Iterable[str]) -> list[Definition]:
     return list(dict.fromkeys(resolve(name, SELECTIVE).definition for name in names))
 
 
-def usable(items: Items) -> list[str]:
+def usable(items: ItemRows) -> list[str]:
     """The signals that every predicted item has."""
     return [name for name in items.signals if items.has(name)]
 
 
 def wants_of(definitions: Iterable[Definition], signals: Sequence[str]) -> dict[Want, Definition]:
     """Definitions by the confidences that matter to them."""
-    return {(d.expanded, signal): d for d in definitions for signal in (signals if Reading.of(d).ordered else (None,))}
+    return {
+        (d.expanded, signal): d for d in definitions for signal in (signals if CurveReading.of(d).ordered else (None,))
+    }
 
 
 def suffix_of(signal: str | None, signals: Sequence[str]) -> str:
@@ -130,7 +132,7 @@ def suffix_of(signal: str | None, signals: Sequence[str]) -> str:
 
 def lacking(definition: Definition, item_max: float | None) -> str | None:
     """What a measure would need; None if it can be computed on one run."""
-    reading = Reading.of(definition)
+    reading = CurveReading.of(definition)
     if reading.common:
         return SECOND_RUN
     return LARGEST if definition.args.get("loss") == "abs_norm" and item_max is None else None

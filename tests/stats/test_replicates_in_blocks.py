@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evidentia.stats.driver import each_block, over_replicates
-from evidentia.stats.resampling import LeaveOneOut, ResamplingPlan
+from evidentia.stats.resampling import LeaveOneOut, ResamplingPlan, each_block, over_replicates
 
 
 @pytest.mark.parametrize("workers", [1, 3])
 @pytest.mark.parametrize("block", [1, 7, None])
 def test_blocks_are_joined_in_order(workers: int, block: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evidentia.stats.driver.os.cpu_count", lambda: workers)
+    monkeypatch.setattr("evidentia.stats.resampling.os.cpu_count", lambda: workers)
     plan = ResamplingPlan(5, 20, 7, block=block)
     values = over_replicates(lambda weights: {"first": weights[0], "all": weights}, plan)
     assert values["all"].tolist() == plan.multiplicities(0, 20).T.tolist()
