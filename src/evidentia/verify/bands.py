@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evidentia.verify.draws import Floats, Progress, draws_of, over_blocks
+from evidentia.verify.draws import Bools, Floats, Progress, draws_of, over_blocks
 from evidentia.verify.folder import ResultFolder
 from evidentia.verify.intervals import Settings
 from evidentia.verify.limits import percentile_limits
-from evidentia.verify.operating_bands import as_number, check_operating_bands
+from evidentia.verify.operating import as_number, check_operating_bands
 from evidentia.verify.recipes import over
 from evidentia.verify.study import Study
-from evidentia.verify.sweeps import Passed, sweep_of
+from evidentia.verify.sweeps import Passed, Sweep, sweep_of
 from evidentia.verify.tally import Tally
 
 
@@ -50,6 +50,17 @@ ROC = Curve("figures/roc.csv", np.arange(101) / 100, found_within)
 PR = Curve("figures/pr.csv", np.arange(1, 101) / 100, precision_at)
 
 
+def _sweep(study: Study, rows: Bools) -> Sweep:
+    units = study.units("query")
+    return sweep_of(units.score[rows], units.label[rows], study.post[rows], len(study.posts))
+
+
+def curve_of(curve: Curve, study: Study, rows: Bools) -> list[float | None]:
+    """The curve over some queries as they are; None where it is undefined."""
+    values = curve.read(_sweep(study, rows).passed(np.ones((len(study.posts), 1))), curve.grid)[:, 0]
+    return [None if np.isnan(value) else value for value in values.tolist()]
+
+
 def check_bands(folder: ResultFolder, study: Study, tally: Tally, progress: Progress | None = None) -> None:
     """Compare the limits in the figures' tables with limits from replicate curves that are made anew."""
     settings = Settings.of(folder.summary)
@@ -68,8 +79,7 @@ def check_bands(folder: ResultFolder, study: Study, tally: Tally, progress: Prog
 
 def _replicate_curves(study: Study, settings: Settings, progress: Progress | None) -> dict[str, Floats]:
     done, draws = 0, draws_of(study.queries, settings.resamples, settings.seed, stratified=settings.stratified)
-    units = study.units("query")
-    sweep = sweep_of(units.score, units.label, study.post, len(study.posts))
+    sweep = _sweep(study, study.everyone)
     values = {curve.file: np.empty((len(curve.grid), settings.resamples)) for curve in (ROC, PR)}
 
     def work(rows: slice, weights: Floats) -> None:
