@@ -15,9 +15,9 @@ import evidentia
 from evidentia.synth import synthetic_run
 from evidentia.tables import read_run
 from evidentia.verify.bands import check_bands
-from evidentia.verify.evidence import read_queries
 from evidentia.verify.folder import ResultFolder
 from evidentia.verify.intervals import check_intervals
+from evidentia.verify.study import read_study
 from evidentia.verify.tally import Tally
 
 
@@ -44,9 +44,9 @@ def result(
 
 def checked(path: Path) -> Tally:
     folder, tally = ResultFolder(path), Tally()
-    queries = read_queries(folder)
-    check_intervals(folder, queries, tally)
-    check_bands(folder, queries, tally)
+    study = read_study(folder)
+    check_intervals(folder, study, tally)
+    check_bands(folder, study, tally)
     return tally
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from evidentia.verify.evidence import read_queries
 from evidentia.verify.folder import ResultFolder
 from evidentia.verify.intervals import check_intervals
+from evidentia.verify.study import read_study
 from evidentia.verify.tally import Tally
 from verify.interval_runs import checked, result, tables
 
@@ -109,7 +109,7 @@ def test_progress_reaches_the_end_and_batches_change_nothing(tmp_path: Path, mon
     monkeypatch.setattr("evidentia.verify.draws.CELLS", 400)
     seen: list[tuple[int, int]] = []
     tally = Tally()
-    check_intervals(folder, read_queries(folder), tally, lambda done, total: seen.append((done, total)))
+    check_intervals(folder, read_study(folder), tally, lambda done, total: seen.append((done, total)))
     assert tally.mismatches == []
     assert seen[-1][0] == seen[-1][1]
     assert len({total for _, total in seen}) == 1

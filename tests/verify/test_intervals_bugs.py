@@ -11,7 +11,9 @@ import pytest
 
 from evidentia.stats import intervals as limits
 from evidentia.stats.resampling import ResamplingPlan
-from evidentia.verify.replicate_sweeps import best_rate
+from evidentia.verify import detection, twins
+from evidentia.verify.sweeps import Sweep
+from evidentia.verifying import verify_numbers
 from verify.interval_runs import checked, result, tables, where
 
 NAMES = ("AUROC", "Brier", "F1(t=gate)", "nDCG@10", "ScreeningSensitivity(unit=post)", "CalibrationSlope", "HitRate@1")
@@ -125,11 +127,22 @@ def test_clopper_pearson_over_queries_is_caught(tmp_path: Path, monkeypatch: pyt
     assert "Sensitivity(t=0): ci low" in found
 
 
+def _every_post_once(self: Any, weights: Any) -> Any:
+    return PASSED(self, np.ones_like(weights))
+
+
+def _sums_of_another_number(self: Any, recipe: Any) -> Any:
+    return self.products[(self.places[id(recipe)] + 1) % len(self.products)]
+
+
+PASSED = Sweep.passed
+
+
 @pytest.mark.parametrize(
     ("target", "wrong", "caught"),
     [
-        ("replicate_sweeps.auroc", lambda passed: best_rate(passed, 0.5), "AUROC"),
-        ("replicate_ranking._inside", lambda run, what: run.ranks.rank < what.depth, "nDCG@1"),
+        ("sweeps.Sweep.passed", _every_post_once, "AUROC"),
+        ("recipes.Drawn.sums", _sums_of_another_number, "nDCG@1"),
     ],
 )
 def test_the_plain_loop_catches_bugs_of_the_check_itself(
@@ -138,3 +151,22 @@ def test_the_plain_loop_catches_bugs_of_the_check_itself(
     written = result(tmp_path / "out", tables()[0], measures=["AUROC", "nDCG@1"])
     monkeypatch.setattr(f"evidentia.verify.{target}", wrong)
     assert f"{caught}: replicate 0, by a plain loop" in where(checked(written))
+
+
+def _half(passed: Any, args: Any) -> Any:
+    return detection.auroc(passed, args) / 2
+
+
+def test_a_wrong_twin_of_a_sweep_never_agrees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The loop runs the same twin, so that what is wrong in it disagrees with what is reported."""
+    written = result(tmp_path / "out", tables()[0], measures=["AUROC", "nDCG@1"])
+    monkeypatch.setitem(twins.TWINS, ("detection", "AUROC"), [({}, twins.SweepTwin(read=_half))])
+    assert "AUROC: ci low" in where(checked(written))
+    assert "summary.json: AUROC: value" in [mismatch.where for mismatch in verify_numbers(written).mismatches]
+
+
+def test_a_wrong_twin_of_a_mean_never_agrees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written = result(tmp_path / "out", tables()[0], measures=["AUROC", "nDCG@3"])
+    monkeypatch.setattr("evidentia.verify.ranking.share", lambda top, bottom: top)
+    assert "nDCG@3: ci low" in where(checked(written))
+    assert "summary.json: nDCG@3: value" in [mismatch.where for mismatch in verify_numbers(written).mismatches]

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from evidentia.verify.run import verify_folder
+from evidentia.verifying import verify_numbers
 
 from .made import Content, Copy, copied, evaluated, result, small_run
 
@@ -242,7 +242,7 @@ def test_there_are_enough_edits_and_none_twice() -> None:
 
 
 def test_the_result_verifies_before_it_is_edited(result: Path) -> None:
-    found = verify_folder(result)
+    found = verify_numbers(result)
     assert (found.passed, found.mismatches) == (True, ())
     assert found.comparisons > 20_000
 
@@ -251,7 +251,7 @@ def test_the_result_verifies_before_it_is_edited(result: Path) -> None:
 def test_a_single_edit_is_noticed(edit: Edit, result: Path, tmp_path: Path) -> None:
     copy = copied(result, tmp_path / "out")
     edit(copy)
-    assert verify_folder(copy.folder).mismatches
+    assert verify_numbers(copy.folder).mismatches
 
 
 @pytest.fixture(scope="session")
@@ -263,7 +263,7 @@ def resampled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.skipif(find_spec("evidentia.verify.intervals") is None, reason="intervals are not verified yet")
 @pytest.mark.parametrize("edit", INTERVALS.values(), ids=INTERVALS.keys())
 def test_a_single_edit_of_an_interval_is_noticed(edit: Edit, resampled: Path, tmp_path: Path) -> None:
-    assert verify_folder(resampled).passed
+    assert verify_numbers(resampled).passed
     copy = copied(resampled, tmp_path / "out")
     edit(copy)
-    assert verify_folder(copy.folder).mismatches
+    assert verify_numbers(copy.folder).mismatches

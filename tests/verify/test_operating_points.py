@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from evidentia.evaluation.operating_points import threshold_grid
 from evidentia.verify.bands import check_bands
-from evidentia.verify.evidence import read_queries
 from evidentia.verify.figures import BANDS
 from evidentia.verify.folder import ResultFolder
-from evidentia.verify.operating_points import operating_sheets, thresholds
+from evidentia.verify.operating import operating_sheets, thresholds
 from evidentia.verify.sheet import check_csv
+from evidentia.verify.study import read_study
 from evidentia.verify.tally import Tally
 from verify.interval_runs import result, tables
 
@@ -42,10 +42,10 @@ CELLS = [(name, column) for name, columns in COLUMNS.items() for column in colum
 def checked(path: Path) -> Tally:
     """What verification makes of the figures over thresholds, and of all bands."""
     folder, tally = ResultFolder(path), Tally()
-    queries = read_queries(folder)
-    for sheet in operating_sheets(queries, bands=folder.summary["resamples"] > 0):
+    study = read_study(folder)
+    for sheet in operating_sheets(study, bands=folder.summary["resamples"] > 0):
         check_csv(folder, sheet, tally, skip=BANDS)
-    check_bands(folder, queries, tally)
+    check_bands(folder, study, tally)
     return tally
 
 

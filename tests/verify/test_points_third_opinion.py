@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from evidentia.verify.catalogue import define
-from evidentia.verify.evidence import read_queries
+from evidentia.measures import PROFILES, resolve
 from evidentia.verify.folder import ResultFolder
-from evidentia.verify.recompute import recompute
-from evidentia.verify.study import Study
+from evidentia.verify.plan import Planner
+from evidentia.verify.study import Study, read_study
 
 from .made import result
 
@@ -19,11 +18,11 @@ __all__ = ["result"]
 
 @pytest.fixture
 def study(result: Path) -> Study:
-    return Study(read_queries(ResultFolder(result)))
+    return read_study(ResultFolder(result))
 
 
 def ours(study: Study, name: str) -> float:
-    return recompute(study, define(name), study.whole).value
+    return Planner(study).number(resolve(name, PROFILES["contract"]).definition, ()).value
 
 
 def test_scikit_learn(study: Study) -> None:

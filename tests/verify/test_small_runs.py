@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evidentia
-from evidentia.verify.run import Verification, verify_folder
+from evidentia.verify.run import Verification
+from evidentia.verifying import verify_numbers
 
 PROBS: Sequence[Sequence[float]] = (
     *((0.0, 1.0), (0.0,), (1.0,), (0.3,), (0.0, 0.5, 1.0), (0.0, 0.4, 0.6, 1.0), (0.1, 0.5, 0.9)),
@@ -48,7 +49,7 @@ def frame(
 
 def verified(table: pl.DataFrame, folder: Path, **options: Any) -> Verification:
     evidentia.evaluate(evidentia.read_run(table), **{"resamples": 50, **options}).save(folder)
-    return verify_folder(folder)
+    return verify_numbers(folder)
 
 
 @settings(max_examples=20, deadline=None)

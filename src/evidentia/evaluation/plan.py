@@ -15,6 +15,7 @@ from evidentia.measures.core import Macro
 from evidentia.protocol import Threshold, shared_score, tuned_decisions
 from evidentia.results import NotComputed
 from evidentia.results.curve import curves_of
+from evidentia.results.measure import NEEDS
 from evidentia.results.names import group_suffix
 from evidentia.tables import Run
 from evidentia.tables.queries import STATES, Decisions, Queries
@@ -62,26 +63,11 @@ def _named(column: str, codes: Ints, labels: tuple[str, ...]) -> Grouping:
     return Grouping((column,), codes, tuple(((column, label),) for label in labels))
 
 
-WORDS = {
-    "prob": "needs a prob column (calibrated probability that evidence exists)",
-    "score": "needs a prob or a detection_score column",
-    "gate": "needs a yes/no for every query: a state column, or prob",
-    "state": "needs a state column, or prob with tau_neg and tau_pos",
-    "gold": "needs gold_sent_uids",
-    "ranking": "needs gold_sent_uids and ranked_sent_uids",
-    "selection": "needs selected_sent_uids",
-    "candidates": "needs a candidates table with scores and gold marks (--candidates)",
-    "complete": "needs one query for every (post, criterion) pair",
-    "items": "needs a run of a predictor that may abstain (see `evidentia selective`)",
-    "tune": "needs folds and TUNE rows (a split column) with the same score column as EVAL, to choose thresholds on",
-}
-
-
 def unmet(definition: Definition, run: Run) -> str | None:
     """Why a definition cannot be computed on this run, or None if it can."""
     for need in definition.measure.requires(definition.args):
         if not _met(need, run):
-            return WORDS[need]
+            return NEEDS[need]
     return None
 
 

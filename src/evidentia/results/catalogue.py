@@ -130,7 +130,7 @@ class Request:
 def resolve(text: str, profile: Profile) -> Request:
     """Find what a name means under a profile; common names of other tools are understood.
 
-    >>> import evidentia.measures  # fills the catalogue
+    >>> from evidentia.measures import PROFILES  # which fills the catalogue
     >>> resolve("map@10", PROFILES["audit"]).definition.expanded
     'MAP(norm=min,pop=positives,avg=pooled)@10'
     >>> resolve("ndcg_cut_10", PROFILES["contract"]).definition.name(PROFILES["contract"])

@@ -13,6 +13,19 @@ from evidentia.results.names import Cut
 _SHARE = re.compile(r"0|1|0\.\d*[1-9]")  # shortest decimals in [0, 1], so that one threshold has one name
 _DECIMAL = re.compile(r"\d*\.?\d+")
 _COUNT = re.compile(r"[1-9]\d{0,2}|1000")  # enough for any histogram, and small enough for memory
+NEEDS = {  # what a run lacks where a measure cannot be computed
+    "prob": "needs a prob column (calibrated probability that evidence exists)",
+    "score": "needs a prob or a detection_score column",
+    "gate": "needs a yes/no for every query: a state column, or prob",
+    "state": "needs a state column, or prob with tau_neg and tau_pos",
+    "gold": "needs gold_sent_uids",
+    "ranking": "needs gold_sent_uids and ranked_sent_uids",
+    "selection": "needs selected_sent_uids",
+    "candidates": "needs a candidates table with scores and gold marks (--candidates)",
+    "complete": "needs one query for every (post, criterion) pair",
+    "items": "needs a run of a predictor that may abstain (see `evidentia selective`)",
+    "tune": "needs folds and TUNE rows (a split column) with the same score column as EVAL, to choose thresholds on",
+}
 Unit = Literal["query", "post", "candidate", "item"]
 Direction = Literal["higher", "lower", "neither"]
 

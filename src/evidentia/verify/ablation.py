@@ -11,13 +11,13 @@ from statistics import stdev
 from typing import Any
 
 from evidentia.errors import InputError
-from evidentia.verify.catalogue import define
+from evidentia.results.catalogue import resolve
+from evidentia.results.profiles import PROFILES
 from evidentia.verify.evidence import read_plain_queries
 from evidentia.verify.folder import ResultFolder
 from evidentia.verify.order import as_numbers, naturally
+from evidentia.verify.plan import Planner
 from evidentia.verify.points import compare
-from evidentia.verify.profiles import PROFILES
-from evidentia.verify.recompute import recompute
 from evidentia.verify.sheet import Cell, Sheet, check_csv
 from evidentia.verify.stamp import LIBRARIES, SHA256, TIME, check_versions, matches
 from evidentia.verify.study import Study
@@ -150,9 +150,9 @@ def _expected(ablation: AblationFolder, seeds: Sequence[int]) -> dict[str, Any]:
     for name, place in ablation.steps.items():
         measures = ablation.results[name].summary["measures"]
         figures = {figure: _figure(measures[figure]) for figure in FIGURES[name] if figure in measures}
-        others = [_study(ablation.path, f"spread/{seed}/{Path(place).name}.csv") for seed in seeds[1:]]
+        others = [_planner(ablation.path, f"spread/{seed}/{Path(place).name}.csv") for seed in seeds[1:]]
         for figure, entry in figures.items():
-            values = [entry["value"], *(_value(study, figure) for study in others)]
+            values = [entry["value"], *(_value(planner, figure) for planner in others)]
             entry["seed_std"] = stdev(values) if len(values) > 1 else None
         rows.append({"configuration": name, "folder": place, "figures": figures, "deltas": gains.get(name, {})})
     return {
@@ -165,12 +165,12 @@ def _figure(entry: Mapping[str, Any]) -> dict[str, Any]:
     return {key: entry[key] for key in ("value", "ci", "fold_mean", "fold_std", "n")}
 
 
-def _study(path: Path, name: str) -> Study:
-    return Study(read_plain_queries(ResultFolder(path), name=name))
+def _planner(path: Path, name: str) -> Planner:
+    return Planner(Study(read_plain_queries(ResultFolder(path), name=name)))
 
 
-def _value(study: Study, figure: str) -> float:
-    return recompute(study, define(figure, PROFILES["contract"].defaults), study.whole).value
+def _value(planner: Planner, figure: str) -> float:
+    return planner.number(resolve(figure, PROFILES["contract"]).definition, ()).value
 
 
 def _gains(ablation: AblationFolder) -> dict[str, dict[str, Any]]:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from evidentia.results.estimate import Finding
 from evidentia.verify.folder import ResultFolder
 from evidentia.verify.points import Points, compare
 from evidentia.verify.study import Study
@@ -60,18 +64,27 @@ def check_gaps(folder: ResultFolder, points: Points, tally: Tally) -> None:
     gathered: dict[tuple[str, str], list[str]] = {}
     for definition, reason in points.expected.gaps:
         names = gathered.setdefault((definition.measure.family, reason), [])
-        names.append(definition.short(points.profile.defaults))
+        names.append(definition.name(points.profile))
     lacking = [{"family": family, "reason": reason, "measures": names} for (family, reason), names in gathered.items()]
     compare("summary.json: not_computed", folder.summary["not_computed"], lacking, tally)
 
 
+def check_findings(folder: ResultFolder, findings: Sequence[Finding], tally: Tally) -> None:
+    """Every check of the summary came out as it does when it is made again."""
+    listed = folder.summary["checks"]
+    tally.exact("summary.json: checks", [check["code"] for check in listed], [finding.code for finding in findings])
+    for check, finding in zip(listed, findings, strict=False):
+        compare(f"summary.json: checks: {finding.code}", check, asdict(finding), tally)
+
+
 def check_thresholds(folder: ResultFolder, points: Points, tally: Tally) -> None:
     """Every threshold of the manifest is what its fold's TUNE queries give, chosen on the posts that it names."""
-    tuned = [e.definition for e in points.expected.entries.values() if e.definition.get("threshold") == "tuned"]
+    entries = points.expected.entries.values()
+    tuned = [e.definition.args.cut for e in entries if e.definition.args.get("threshold") == "tuned"]
     chosen = {
-        (cut, fold): {
+        (str(cut), fold): {
             "rule": "fpr_budget",
-            "target": cut,
+            "target": str(cut),
             "fold": fold,
             "value": threshold.value,
             "reason": threshold.reason,
@@ -79,7 +92,8 @@ def check_thresholds(folder: ResultFolder, points: Points, tally: Tally) -> None
             "tune_fpr": threshold.fpr,
             "tuned_on_posts": list(threshold.posts),
         }
-        for cut in dict.fromkeys(str(definition.cut) for definition in tuned)
+        for cut in dict.fromkeys(tuned)
+        if cut is not None
         for fold, threshold in points.study.thresholds(cut).items()
     }
     records = folder.manifest["thresholds"]

@@ -1,4 +1,4 @@
-"""Calibration by its definitions, with solvers of its own for the two fits."""
+"""Twins of the calibration measures: binned gaps, losses, net benefit, and two fits with solvers of their own."""
 
 from __future__ import annotations
 
@@ -6,252 +6,277 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from evidentia.verify.catalogue import Definition
-from evidentia.verify.evidence import Query
-from evidentia.verify.names import level_of
-from evidentia.verify.outcome import Outcome, share
-from evidentia.verify.study import Scope, Study
+import numpy as np
 
-EMPTY = "no queries"
-ONE_CLASS = "one class only"
-ONE_CLASS_OR_PROB = "one class only, or no spread of probabilities"
-SEPARATED = "the labels are separated perfectly: no finite solution"
-CLIPPING = "fewer than two different probabilities strictly between 0 and 1: the clipping would decide"
-ONE_POST = "one post: its noise cannot be told from its gaps"
-STUCK = "no shift of the probabilities strictly between 0 and 1 makes the mean right"
-SMALLEST = 2.0**-52
-Pairs = list[tuple[float, bool]]
+from evidentia.results.measure import Args
+from evidentia.verify.draws import Bools, Floats, Ints
+from evidentia.verify.recipes import over
+from evidentia.verify.study import Study
+from evidentia.verify.twins import Column, FitTwin, Solution, SumTwin, TwinFamily
 
-
-def pairs_of(study: Study, rows: Sequence[int]) -> Pairs:
-    """The probability of every query, and whether it has evidence."""
-    return [(float(q.prob), q.label) for q in (study.queries[row] for row in rows) if q.prob is not None]
+family = TwinFamily("calibration")
+TINY = 2.0**-52  # probabilities are kept so far off 0 and 1
+HALVINGS = 60
+FLAT = 1e-4  # curvature below this has no step
+NONE = 1e-9  # a shorter step is rounding
+FAR = 5.0 + 5e-9  # a longer step, in log-odds or in units of the slope, is not trusted; 5 itself is, however rounded
 
 
-def said_and_true(study: Study, scope: Scope) -> Pairs:
-    """The probability of every query of a group, and whether it has evidence."""
-    return scope.once("probabilities", lambda: pairs_of(study, scope.rows))
-
-
-def binned(pairs: Pairs, count: int) -> list[Pairs]:
-    """The pairs of every bin: bin i holds i/count <= prob < (i+1)/count, the last one also prob = 1."""
-    held: list[Pairs] = [[] for _ in range(count)]
-    for prob, label in pairs:
-        at = min(int(prob * count), count - 1)
-        while at + 1 < count and (at + 1) / count <= prob:
-            at += 1
-        while at / count > prob:
-            at -= 1
-        held[at].append((prob, label))
-    return held
-
-
-def bins_of(pairs: Pairs, count: int) -> list[dict[str, Any]]:
-    """The reliability table."""
-    return [
-        {
-            "low": i / count,
-            "high": (i + 1) / count,
-            "n": len(inside),
-            "mean_prob": math.fsum(prob for prob, _ in inside) / len(inside) if inside else None,
-            "positive_share": sum(label for _, label in inside) / len(inside) if inside else None,
-        }
-        for i, inside in enumerate(binned(pairs, count))
-    ]
-
-
-def ece(study: Study, definition: Definition, scope: Scope) -> Outcome:
-    """The gap between mean probability and share of positives in every bin, weighted by the bin's size."""
-    if definition.get("estimate") == "debiased":
-        return _debiased(study, definition, scope)
-    pairs = said_and_true(study, scope)
-    bins = bins_of(pairs, int(str(definition.get("bins"))))
-    if not pairs:
-        return Outcome(0.0, EMPTY, {"bins": bins})
-    gaps = [b["n"] / len(pairs) * abs(b["mean_prob"] - b["positive_share"]) for b in bins if b["n"]]
-    return Outcome(math.fsum(gaps), None, {"bins": bins})
-
-
-def _debiased(study: Study, definition: Definition, scope: Scope) -> Outcome:
-    """The error without what noise between posts adds to it."""
-    if not said_and_true(study, scope):
-        return Outcome(0.0, EMPTY)
-    posts = [[study.queries[row] for row in rows] for rows in study.by_post(scope)]
-    if len(posts) < 2:
-        return Outcome(0.0, ONE_POST)
-    return Outcome(debiased(posts, int(str(definition.get("bins")))))
-
-
-def debiased(posts: Sequence[Sequence[Query]], count: int) -> float:
-    """The error that, with noise added to its gaps, would be expected to come out as large as it did; NaN of one post."""
-    if len(posts) < 2:
-        return math.nan
-    whole = sum(map(len, posts))
-    pairs = [[(float(query.prob or 0.0), query.label) for query in post] for post in posts]
-    each = [[math.fsum(prob - label for prob, label in inside) for inside in binned(post, count)] for post in pairs]
-    gaps = [math.fsum(column) / whole for column in zip(*each, strict=True)]
-    squares = [
-        math.fsum((mine[b] - gaps[b] * len(post)) ** 2 for mine, post in zip(each, posts, strict=True))
-        for b in range(count)
-    ]
-    errors = [math.sqrt(square * len(posts) / (len(posts) - 1)) / whole for square in squares]
-    return _scaled_down(gaps, errors)
-
-
-def _scaled_down(gaps: Sequence[float], errors: Sequence[float]) -> float:
-    """The sum of the gaps times the factor at which the expected noisy sum is the sum that was seen."""
-    seen, low, high = math.fsum(map(abs, gaps)), 0.0, 1.0
-    if not any(errors):
-        return seen
-    if _expected(0.0, gaps, errors) >= seen:
-        return 0.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if _expected(middle, gaps, errors) < seen else (low, middle)
-    return high * seen
-
-
-def _expected(scale: float, gaps: Sequence[float], errors: Sequence[float]) -> float:
-    """The expected sum of |scale gap + noise|, noise being normal."""
-    terms = []
-    for gap, error in zip(gaps, errors, strict=True):
-        away = abs(scale * gap)
-        if error:
-            terms.append(error * math.sqrt(2 / math.pi) * math.exp(-((away / error) ** 2) / 2))
-            away *= math.erf(away / (error * math.sqrt(2)))
-        terms.append(away)
-    return math.fsum(terms)
-
-
-def net_benefit(study: Study, definition: Definition, scope: Scope) -> Outcome:
-    """True alarms per query less false alarms at the odds of the threshold."""
-    threshold = float(level_of(str(definition.cut)))
-    if threshold == 1:
-        return Outcome(0.0, "a threshold of 1 makes a false alarm infinitely bad")
-    said_yes = [label for prob, label in said_and_true(study, scope) if prob >= threshold]
-    right, wrong = said_yes.count(True), said_yes.count(False)
-    return share(right - wrong * (threshold / (1 - threshold)), len(scope.rows), EMPTY)
-
-
-def log_loss(prob: float, label: bool) -> float:
-    """The surprise at what was true, with probabilities kept off 0 and 1."""
-    kept = min(max(prob, SMALLEST), 1 - SMALLEST)
-    return -math.log(kept if label else 1 - kept)
-
-
-def log_odds(prob: float) -> float:
-    """The logarithm of the odds, with probabilities kept off 0 and 1."""
-    kept = min(max(prob, SMALLEST), 1 - SMALLEST)
-    return math.log(kept) - math.log1p(-kept)
-
-
-def certain(prob: float) -> bool:
-    """Whether a probability is 0 or 1, as far as its log-odds can tell."""
-    return prob <= SMALLEST or prob >= 1 - SMALLEST
-
-
-def intercept(study: Study, definition: Definition, scope: Scope) -> Outcome:
-    """The shift of the log-odds at which as many positives are expected as there are; certainties do not move."""
-    pairs = said_and_true(study, scope)
-    if len({label for _, label in pairs}) < 2:
-        return Outcome(0.0, ONE_CLASS)
-    odds = [log_odds(prob) for prob, _ in pairs if not certain(prob)]
-    missing = sum(label for _, label in pairs) - sum(certain(prob) and prob > 0.5 for prob, _ in pairs)
-    if missing <= 0 or missing >= len(odds):
-        return Outcome(0.0, STUCK)
-    return Outcome(_shift(odds, missing))
-
-
-def _shift(odds: list[float], positives: int) -> float:
-    """Where so many positives are expected: Newton steps within a bracket."""
-    low, high, at = -80.0, 80.0, 0.0
-    for _ in range(200):
-        rest, curve = _slack(odds, positives, at)
-        low, high = (at, high) if rest > 0 else (low, at)
-        moved = at + rest / curve if curve > 0 else low
-        moved = moved if low < moved < high else (low + high) / 2
-        if moved == at or high - low < 1e-15 or abs(moved - at) < 1e-14 * max(1.0, abs(at)):
-            return moved
-        at = moved
+def bins_of(prob: Floats, count: int) -> Ints:
+    """The bin of every probability: bin b holds b/count <= prob < (b+1)/count, the last one also 1."""
+    at: Ints = sum((prob >= b / count).astype(np.int64) for b in range(1, count)) + np.zeros(len(prob), np.int64)
     return at
 
 
-def _slack(odds: list[float], positives: int, shift: float) -> tuple[float, float]:
-    """Observed less expected positives at a shift, every term with all its digits, and how fast it falls."""
-    terms = [float(positives)]
-    curves = []
-    for odd in odds:
-        rest, curve = _residual(odd + shift, False)
-        terms += rest
-        curves.append(curve)
-    return math.fsum(terms), math.fsum(curves)
+def _gaps(study: Study, args: Args) -> Sequence[Floats]:
+    """Stated less true of every query, bin by bin."""
+    count = int(args["bins"])
+    at = bins_of(study.prob, count)
+    return [np.where(at == b, study.prob - study.label, 0.0) for b in range(count)]
 
 
-def _residual(odd: float, label: bool) -> tuple[tuple[float, float], float]:
-    """Label less probability as a whole number and a small rest, which keeps its digits, and the curvature."""
-    small = 1 / (1 + math.exp(min(abs(odd), 700.0)))  # the smaller of the probability and its opposite
-    expected = 1 if odd > 0 else 0
-    return (float(label - expected), small if expected else -small), small * (1 - small)
+def reliability(study: Study, args: Args, rows: Bools) -> dict[str, Any]:
+    """The reliability table: what every bin holds."""
+    count, prob, label = int(args["bins"]), study.prob[rows], study.label[rows]
+    at = bins_of(prob, count)
+    table = []
+    for b in range(count):
+        size = int(np.count_nonzero(at == b))
+        shares = (math.fsum(prob[at == b]) / size, int(label[at == b].sum()) / size) if size else (None, None)
+        edges = {"low": b / count, "high": (b + 1) / count, "n": size}
+        table.append({**edges, "mean_prob": shares[0], "positive_share": shares[1]})
+    return {"bins": table}
 
 
-def slope(study: Study, definition: Definition, scope: Scope) -> Outcome:
-    """The slope of the logistic recalibration with a free intercept."""
-    pairs = said_and_true(study, scope)
-    with_evidence = [log_odds(prob) for prob, label in pairs if label]
-    without = [log_odds(prob) for prob, label in pairs if not label]
-    if not with_evidence or not without or len({*with_evidence, *without}) == 1:
-        return Outcome(0.0, ONE_CLASS_OR_PROB)
-    if min(with_evidence) >= max(without) or max(with_evidence) <= min(without):
-        return Outcome(0.0, SEPARATED)
-    if len({log_odds(prob) for prob, _ in pairs if not certain(prob)}) < 2:
-        return Outcome(0.0, CLIPPING)
-    return Outcome(_slope([(odd, True) for odd in with_evidence] + [(odd, False) for odd in without]))
+family.add(
+    "ECE",
+    SumTwin(
+        columns=lambda study, args: [*_gaps(study, args), study.everyone],
+        finish=lambda sums, args: over(np.abs(sums[:-1]).sum(axis=0), sums[-1]),
+        gaps=_gaps,
+        details=reliability,
+    ),
+)
 
 
-def _slope(odds: list[tuple[float, bool]]) -> float:
-    """Maximum likelihood by Newton steps that are halved until the likelihood rises.
+def _post_gaps(study: Study, args: Args, rows: Bools) -> Sequence[Floats]:
+    """Of every post: one, its size and its square; of every bin its gap, the square, and gap times size."""
+    size = study.per_post(study.everyone, rows)
+    gaps = [study.per_post(gap, rows) for gap in _gaps(study, args)]
+    return [
+        *((size > 0).astype(np.float64), size, size**2),
+        *(column for gap in gaps for column in (gap, gap**2, gap * size)),
+    ]
 
-    Before every step the points are moved so that their mean by curvature is 0: there the two unknowns can be solved for
-    one by one, also where the classes hardly overlap.
-    """
-    zero = a = b = 0.0
+
+def _debiased(sums: Floats, args: Args) -> Floats:
+    """The error without what noise between posts adds to it; undefined with one post."""
+    posts, whole, squares = sums[:3]
+    gap, square, product = (sums[3 + i :: 3] for i in range(3))
+    enough = posts > 1
+    mean = gap / np.where(enough, whole, 1.0)
+    spread = square - 2 * mean * product + mean**2 * squares
+    spread = np.where(spread > 1e-12 * square, spread, 0.0)  # equal gaps leave nothing but rounding
+    errors = np.sqrt(spread * posts / np.where(enough, posts - 1, 1.0)) / np.where(enough, whole, 1.0)
+    return np.where(enough, _scaled_down(mean, errors), np.nan)
+
+
+def _scaled_down(gaps: Floats, errors: Floats) -> Floats:
+    """The sum of the gaps times the factor at which the expected noisy sum is the one seen: bins x replicates."""
+    seen = np.abs(gaps).sum(axis=0)
+    low, high = np.zeros(len(seen)), np.ones(len(seen))
+    for _ in range(40):
+        middle = (low + high) / 2
+        short = _expected(middle * gaps, errors) < seen
+        low, high = np.where(short, middle, low), np.where(short, high, middle)
+    noise = np.where(errors.any(axis=0), _expected(0 * gaps, errors), -1.0)
+    return np.where(noise >= seen, 0.0, np.where(noise < 0, 1.0, high) * seen)
+
+
+def _expected(gaps: Floats, errors: Floats) -> Floats:
+    """The expected sum of |gap + noise|, noise being normal."""
+    from scipy.special import erf
+
+    away, some = np.abs(gaps), np.where(errors > 0, errors, 1.0)
+    folded = some * math.sqrt(2 / math.pi) * np.exp(-((away / some) ** 2) / 2) + away * erf(away / some / math.sqrt(2))
+    total: Floats = np.where(errors > 0, folded, away).sum(axis=0)
+    return total
+
+
+family.add(
+    "ECE",
+    SumTwin(
+        post_columns=_post_gaps,
+        finish=_debiased,
+        gaps=_gaps,
+        undefined=lambda study, args, rows: (0.0, 2 if rows.any() else 1),
+    ),
+    when={"estimate": "debiased"},
+)
+
+
+@family.mean("Brier")
+def brier(study: Study, args: Args) -> Floats:
+    """Squared distance between the probability and what was true."""
+    return (study.prob - study.label) ** 2
+
+
+@family.mean("LogLoss")
+def log_loss(study: Study, args: Args) -> Floats:
+    """Surprise at what was true."""
+    prob = _clipped(study.prob)
+    return np.where(study.label, -np.log(prob), -np.log(1 - prob))
+
+
+def _benefit(study: Study, args: Args) -> Sequence[Column]:
+    yes = study.prob >= args.level
+    return [yes & study.label, yes & ~study.label, study.everyone]
+
+
+def _net_benefit(sums: Floats, args: Args) -> Floats:
+    """True alarms per query, less false ones at the odds of the threshold; at 1 these odds are infinite."""
+    odds = args.level / (1 - args.level) if args.level < 1 else np.nan
+    return over(sums[0] - odds * sums[1], sums[2])
+
+
+family.add(
+    "NetBenefit",
+    SumTwin(
+        columns=_benefit, finish=_net_benefit, undefined=lambda study, args, rows: (0.0, 2 if args.level == 1 else 1)
+    ),
+)
+
+
+def _clipped(prob: Floats) -> Floats:
+    return np.minimum(np.maximum(prob, TINY), 1 - TINY)
+
+
+def log_odds(prob: Floats) -> Floats:
+    """Log-odds of probabilities that are clipped away from 0 and 1."""
+    kept = _clipped(prob)
+    return np.log(kept) - np.log1p(-kept)
+
+
+def _certain(prob: Floats) -> Bools:
+    """Which probabilities are 0 or 1, as far as their log-odds can tell."""
+    return (prob <= TINY) | (prob >= 1 - TINY)
+
+
+def _sigmoid(x: Floats) -> Floats:
+    small = np.exp(-np.abs(x))
+    return np.where(x >= 0, 1 / (1 + small), small / (1 + small))
+
+
+def _rest(line: Floats, label: Bools) -> Floats:
+    """Label less probability at some log-odds, with its digits where they nearly agree."""
+    return np.where(label, _sigmoid(-line), -_sigmoid(line))
+
+
+def _curve(line: Floats) -> Floats:
+    return _sigmoid(line) * _sigmoid(-line)
+
+
+def _step(gradient: Floats, curvature: Floats) -> Floats:
+    """One Newton step; none where the curvature is flat, or where it would go further than one step can be trusted."""
+    step = gradient / np.where(curvature > FLAT, curvature, 1.0)
+    step = np.where(np.abs(step) < NONE, 0.0, step)
+    return np.where((curvature > FLAT) & (np.abs(step) <= FAR), step, np.nan)
+
+
+def _solve_slope(prob: Floats, label: Bools) -> Solution | int:
+    """Slope and intercept of logit P = a + b logit(prob), or why no finite ones exist."""
+    x = log_odds(prob)
+    if label.all() or not label.any() or x.min() == x.max():
+        return 1
+    if x[label].min() >= x[~label].max() or x[label].max() <= x[~label].min():
+        return 2  # the classes are separated: the slope runs off to infinity
+    return solve_line(x, label) if len(np.unique(x[~_certain(prob)])) > 1 else 3
+
+
+def solve_line(x: Floats, label: Bools) -> Solution:
+    """Slope and intercept of most likelihood, by Newton steps that are halved until they climb."""
+    zero, a, b = 0.0, 0.0, 0.0
     for _ in range(500):
-        now = _centre(odds, zero, a, b)
+        curve = _curve(a + b * (x - zero))
+        now = float((curve * x).sum() / curve.sum())  # around it level and slope are solved one by one
         a, zero = a + b * (now - zero), now
-        moved = [(x - zero, label) for x, label in odds]
-        step, size = _newton_step(moved, a, b), 1.0
-        reached = _likelihood(moved, a, b)
-        size_of = (abs(step[0]) / max(1.0, abs(a)), abs(step[1]) / max(1.0, abs(b)))
-        long = max(size_of) > 1e-6  # near the top the likelihood is flat
-        while long and size > 1e-9 and _likelihood(moved, a + size * step[0], b + size * step[1]) < reached:
-            size /= 2
-        a, b = a + size * step[0], b + size * step[1]
-        if max(size_of) <= 1e-12:
+        moved = x - zero
+        da, db = _newton_step(moved, label, a, b)
+        while _log_likelihood(moved, label, a + da, b + db) < _log_likelihood(moved, label, a, b) - 1e-9:
+            da, db = da / 2, db / 2
+        a, b = a + da, b + db
+        if abs(da) <= 1e-12 * max(1.0, abs(a)) and abs(db) <= 1e-12 * max(1.0, abs(b)):
             break
-    return b
+    return b, a - b * zero
 
 
-def _centre(points: Sequence[tuple[float, bool]], zero: float, a: float, b: float) -> float:
-    """The mean of the points, each weighing what its curvature is."""
-    curves = [_residual(a + b * (x - zero), label)[1] for x, label in points]
-    return math.fsum(curve * x for curve, (x, _) in zip(curves, points, strict=True)) / math.fsum(curves)
+def _newton_step(x: Floats, label: Bools, a: float, b: float) -> tuple[float, float]:
+    line = a + b * x
+    above = line > 0
+    whole, small = label.astype(np.float64) - above, np.where(above, 1.0, -1.0) * _sigmoid(-np.abs(line))
+    curve = _curve(line)
+    level, turn = whole.sum() + small.sum(), (whole * x).sum() + (small * x).sum()
+    return float(level / curve.sum()), float(turn / (curve * x * x).sum())
 
 
-def _newton_step(points: Sequence[tuple[float, bool]], a: float, b: float) -> tuple[float, float]:
-    """A step in level and slope, around the centre of curvature."""
-    g0, g1, h00, h11 = [], [], [], []
-    for x, label in points:
-        (whole, rest), curve = _residual(a + b * x, label)
-        g0 += [whole, rest]
-        g1 += [whole * x, rest * x]
-        h00.append(curve)
-        h11.append(curve * x * x)
-    return math.fsum(g0) / math.fsum(h00), math.fsum(g1) / math.fsum(h11)
+def _log_likelihood(x: Floats, label: Bools, a: float, b: float) -> float:
+    line = a + b * x
+    return -float(np.logaddexp(0.0, np.where(label, -line, line)).sum())
 
 
-def _likelihood(points: Sequence[tuple[float, bool]], a: float, b: float) -> float:
-    return -math.fsum(_softplus(-(a + b * x) if label else a + b * x) for x, label in points)
+def _slope_columns(solution: Solution, prob: Floats, label: Bools) -> Sequence[Floats]:
+    x = log_odds(prob)
+    line = solution[1] + solution[0] * x
+    rest, curve = _rest(line, label), _curve(line)
+    x = x - np.sum(curve * x) / max(
+        curve.sum(), TINY
+    )  # the step is the same from any origin, and from here it keeps its digits
+    return rest, rest * x, curve, curve * x, curve * x**2
 
 
-def _softplus(z: float) -> float:
-    return max(z, 0.0) + math.log1p(math.exp(-abs(z)))
+def _slope_step(solution: Solution, sums: Floats) -> Floats:
+    g0, g1, h00, h01, h11 = sums
+    return solution[0] + _step(h00 * g1 - h01 * g0, h00 * h11 - h01**2)
+
+
+family.add("CalibrationSlope", FitTwin(solve=_solve_slope, columns=_slope_columns, step=_slope_step))
+
+
+def _solve_shift(prob: Floats, label: Bools) -> Solution | int:
+    """Where expected and observed positives agree, or why nowhere: bisection, then Newton steps for the last digits."""
+    if label.all() or not label.any():
+        return 1
+    stuck = _certain(prob)
+    x = log_odds(prob[~stuck])
+    wanted = int(np.count_nonzero(label)) - int(np.count_nonzero(stuck & (prob > 0.5)))
+    if not 0 < wanted < len(x):
+        return 2
+    low, high = -80.0, 80.0
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _missing(middle + x, wanted) > 0 else (low, middle)
+    shift = (low + high) / 2
+    for _ in range(3):
+        curve = float(_curve(shift + x).sum())
+        shift += _missing(shift + x, wanted) / curve if curve > 0 else 0.0
+    return (shift,)
+
+
+def _missing(x: Floats, wanted: int) -> float:
+    """Wanted less expected positives; whole numbers and small rests are added apart, so that neither swallows the other."""
+    rest = np.where(x > 0, 1.0, -1.0) * _sigmoid(-np.abs(x))
+    return float(wanted - np.count_nonzero(x > 0)) + float(np.sum(rest))
+
+
+def _shift_columns(solution: Solution, prob: Floats, label: Bools) -> Sequence[Floats]:
+    """A probability of 0 or 1 is not curved, but what it leaves must be made up."""
+    line, stuck = solution[0] + log_odds(prob), _certain(prob)
+    rest = np.where(stuck, label - (prob > 0.5).astype(np.float64), _rest(line, label))
+    return rest, np.where(stuck, 0.0, _curve(line))
+
+
+def _shift_step(solution: Solution, sums: Floats) -> Floats:
+    return solution[0] + _step(sums[0], sums[1])
+
+
+family.add("CalibrationIntercept", FitTwin(solve=_solve_shift, columns=_shift_columns, step=_shift_step))

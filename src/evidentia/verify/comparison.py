@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from evidentia.errors import InputError, counted
-from evidentia.verify.catalogue import Definition
+from evidentia.results.catalogue import Definition, resolve
+from evidentia.results.profiles import PROFILES, Profile
 from evidentia.verify.contest import Contest, Side, Terms, Want
 from evidentia.verify.draws import Floats, Progress
 from evidentia.verify.evidence import Query, read_plain_queries, read_tune
-from evidentia.verify.expected import asked_for
+from evidentia.verify.expected import definitions, needs, unmet
 from evidentia.verify.folder import ResultFolder
+from evidentia.verify.plan import averaged
 from evidentia.verify.points import compare
-from evidentia.verify.populations import needs, unmet
-from evidentia.verify.profiles import PROFILES, Profile
 from evidentia.verify.selective_files import DELTAS, delta_row
 from evidentia.verify.sheet import Sheet, check_csv, check_latex
 from evidentia.verify.stamp import SHA256, matches
@@ -66,13 +66,13 @@ def check_comparison(folder: ResultFolder, tally: Tally, progress: Progress | No
     made_with = [system.made_with for system in systems if system.made_with is not None]
     choice = _choice(manifest["options"], made_with, PROFILES[_profile_name(manifest)])
     notes, shared = _aligned(systems, manifest["options"]["on_mismatch"], tally)
-    definitions, missing = _comparable(choice, shared)
-    expected = _expected(manifest, shared, definitions, tally, progress)
+    compared, missing = _comparable(choice, shared)
+    expected = _expected(manifest, shared, compared, tally, progress)
     expected["notes"] = [*notes, *choice.notes, *missing, *_few(manifest["resamples"])]
     report = folder.comparison
     compare("comparison.json", report, {key: expected[key] for key in report if key in expected}, tally)
     tally.exact("comparison.json: keys", sorted(report), sorted(expected))
-    _check_files(folder, report, systems, definitions, tally)
+    _check_files(folder, report, systems, compared, tally)
 
 
 def _system(path: Path, entry: Mapping[str, Any]) -> System:
@@ -136,9 +136,9 @@ def _profile_name(manifest: Mapping[str, Any]) -> str:
 def _choice(options: Mapping[str, Any], made_with: Sequence[Mapping[str, Any]], profile: Profile) -> Choice:
     """The measures that were named, else those that the results were made with, where all of them have them."""
     if options["measures"] is not None:
-        return Choice(profile, {name: asked_for(name, profile)[0] for name in options["measures"]}, asked=True)
+        return Choice(profile, {name: resolve(name, profile).definition for name in options["measures"]}, asked=True)
     if not made_with:
-        return Choice(profile, {one.expanded: one for one in profile.definitions(None, dual=False)}, asked=False)
+        return Choice(profile, {one.expanded: one for one in definitions(profile, None, dual=False)}, asked=False)
     asked = [_own(made, profile) for made in made_with]
     of_groups = dict.fromkeys(name for names in asked for name, (_, group) in names.items() if group)
     reported = [{d.expanded: (name, d) for name, (d, group) in names.items() if not group} for names in asked]
@@ -154,8 +154,9 @@ def _choice(options: Mapping[str, Any], made_with: Sequence[Mapping[str, Any]], 
 def _own(made: Mapping[str, Any], profile: Profile) -> dict[str, tuple[Definition, Any]]:
     """What a result was asked for, by name."""
     if made["measures"] is not None:
-        return {name: asked_for(name, profile) for name in made["measures"]}
-    return {one.expanded: (one, ()) for one in profile.definitions(made["k"], dual=bool(made["dual"]))}
+        requests = {name: resolve(name, profile) for name in made["measures"]}
+        return {name: (request.definition, request.group) for name, request in requests.items()}
+    return {one.expanded: (one, ()) for one in definitions(profile, made["k"], dual=bool(made["dual"]))}
 
 
 def _difference(made_with: Sequence[Mapping[str, Any]], shared: int, left_out: int) -> str:
@@ -215,7 +216,7 @@ def _comparable(choice: Choice, systems: Sequence[System]) -> tuple[list[Definit
 def _expected(
     manifest: Mapping[str, Any],
     systems: Sequence[System],
-    definitions: Sequence[Definition],
+    compared: Sequence[Definition],
     tally: Tally,
     progress: Progress | None,
 ) -> dict[str, Any]:
@@ -224,7 +225,7 @@ def _expected(
         PROFILES[_profile_name(manifest)], options["alpha"], options["ci"], manifest["resamples"], manifest["seed"]
     )
     queries = systems[0].study.queries
-    families = _families(definitions, terms.profile, list(dict.fromkeys(query.criterion for query in queries)))
+    families = _families(compared, terms.profile, list(dict.fromkeys(query.criterion for query in queries)))
     wants = tuple(want for part in families.values() for want in part)
     sides = [Side(system.name, system.study, wants, terms) for system in systems]
     drawn = [side.replicates(progress) for side in sides]
@@ -248,12 +249,12 @@ def _expected(
     }
 
 
-def _families(definitions: Sequence[Definition], profile: Profile, criteria: Sequence[str]) -> dict[str, list[Want]]:
+def _families(compared: Sequence[Definition], profile: Profile, criteria: Sequence[str]) -> dict[str, list[Want]]:
     """What p values are corrected over: the measures over all queries, and those of single criteria."""
-    named = {asked_for(name, profile)[0].expanded for name in PER_CRITERION}
-    single = [d for d in definitions if d.expanded in named and not d.averaged]
+    named = {resolve(name, profile).definition for name in PER_CRITERION}
+    single = [d for d in compared if d in named and not averaged(d)]
     return {
-        "measures": [(d, ()) for d in definitions],
+        "measures": [(d, ()) for d in compared],
         "criteria": [(d, (("criterion", criterion),)) for d in single for criterion in criteria],
     }
 
@@ -268,7 +269,7 @@ def _check_files(
     folder: ResultFolder,
     report: Mapping[str, Any],
     systems: Sequence[System],
-    definitions: Sequence[Definition],
+    compared: Sequence[Definition],
     tally: Tally,
 ) -> None:
     """Every cell of every table, and that there are the files of such a comparison, and no others."""
@@ -281,6 +282,6 @@ def _check_files(
             check_latex(folder, sheet, tally)
             files |= {f"{sheet.path}.csv", f"{sheet.path}.tex"}
     for name, need in (("tune.parquet", "tune"), ("candidates.parquet", "candidates")):
-        if any(need in needs(definition) for definition in definitions):
+        if any(need in needs(definition) for definition in compared):
             files |= {f"systems/{system.folder}/{name}" for system in systems}
     tally.exact("manifest.json: files", sorted(folder.manifest["files"]), sorted(files))

@@ -9,26 +9,21 @@ from typing import Any
 
 import numpy as np
 
+from evidentia.results.catalogue import Definition
+from evidentia.results.names import group_suffix
+from evidentia.results.profiles import Profile
 from evidentia.results.sample_size import Sample, comparison_warnings, left_out_warning
-from evidentia.verify.catalogue import Definition
 from evidentia.verify.draws import Draws, Floats, Progress, draws_of
 from evidentia.verify.expected import Entry
-from evidentia.verify.interval_arrays import arrays_of
-from evidentia.verify.interval_names import read_definition
-from evidentia.verify.interval_tuning import tuned_decisions
 from evidentia.verify.limits import deviate, spread_of, spread_out
-from evidentia.verify.names import Pairs, suffix
-from evidentia.verify.profiles import Profile
-from evidentia.verify.recompute import Found, recompute
-from evidentia.verify.replicate_loop import Loop
-from evidentia.verify.replicate_plan import Planned, Planner
-from evidentia.verify.replicate_table import Stepped, Summed, replicated
-from evidentia.verify.study import Study
+from evidentia.verify.plan import Planned, Planner, Recomputed, looped, loops
+from evidentia.verify.recipes import Sums, replicated
+from evidentia.verify.study import Group, Study
 from evidentia.verify.tally import Tally
 from evidentia.verify.warnings import undefined_criteria, untuned_folds
 
 NONE = 1e-12  # a difference that is no larger comes from rounding
-Want = tuple[Definition, Pairs]
+Want = tuple[Definition, Group]
 
 
 @dataclass(frozen=True)
@@ -57,25 +52,17 @@ class Side:
         return draws_of(self.study.queries, self.terms.resamples, self.terms.seed, stratified=False)
 
     @cached_property
-    def decisions(self) -> dict[str, list[int]]:
-        """The yes or no of every query at the thresholds that TUNE chose."""
-        defined = [read_definition(definition.expanded) for definition, _ in self.wants]
-        cuts = {str(one.cut): one.level for one in defined if one.tuned}
-        return {cut: tuned_decisions(self.study.tune, self.study.queries, level) for cut, level in cuts.items()}
-
-    @cached_property
     def _planner(self) -> Planner:
-        return Planner(arrays_of(self.study.queries, self.decisions))
+        return Planner(self.study)
 
     @cached_property
     def planned(self) -> dict[Want, Planned]:
         """How every number is replicated, and what it rests on."""
-        plan = self._planner.plan
-        return {(d, group): plan(read_definition(d.expanded), group) for d, group in self.wants}
+        return {want: self._planner.plan(*want) for want in self.wants}
 
     def replicates(self, progress: Progress | None = None) -> dict[Want, Floats]:
         """The value of every number in every draw."""
-        planner, recipes, done = self._planner, [planned.recipe for planned in self.planned.values()], 0
+        recipes, done = [planned.recipe for planned in self.planned.values()], 0
 
         def report(count: int) -> None:
             nonlocal done
@@ -83,31 +70,26 @@ class Side:
             if progress is not None:
                 progress(done, self.draws.resamples)
 
-        return dict(zip(self.wants, replicated(recipes, planner.table, self.draws, report), strict=True))
+        return dict(zip(self.wants, replicated(recipes, self.draws, report), strict=True))
 
     def post_sums(self, want: Want) -> Floats | None:
         """What every post adds to a number (columns x posts), where that is what the number is made of."""
         recipe = self.planned[want].recipe
-        if not isinstance(recipe, Summed) or isinstance(recipe, Stepped):
-            return None
-        return np.array([self._planner.table.columns[place] for place in recipe.places])
+        return recipe.columns if isinstance(recipe, Sums) and recipe.start is None else None
 
     def check_loop(self, values: dict[Want, Floats], tally: Tally) -> None:
         """A few draws again by a plain loop."""
-        loop = Loop(self.study.queries, self.draws, self.decisions)
-        for definition, group in self.wants:
-            if group:
-                continue
-            for at, plain in enumerate(loop.values(read_definition(definition.expanded))):
-                drawn = float(values[definition, group][at])
+        for at, planner in enumerate(loops(self.study, self.draws)):
+            for definition in (definition for definition, group in self.wants if not group):
+                drawn = float(values[definition, ()][at])
                 where = f"{self.name}: {definition.expanded}: replicate {at}, by a plain loop"
-                tally.number(where, None if np.isnan(drawn) else drawn, plain)
+                tally.number(where, None if np.isnan(drawn) else drawn, looped(planner, definition))
 
-    def found(self, want: Want) -> Found:
+    def found(self, want: Want) -> Recomputed:
         """The number on all queries."""
-        return recompute(self.study, want[0], self.study.scope(want[1]))
+        return self._planner.number(*want)
 
-    def reservations(self, want: Want, found: Found) -> list[str]:
+    def reservations(self, want: Want, found: Recomputed) -> list[str]:
         """What the number does not cover."""
         return [*undefined_criteria(found), *untuned_folds(self.study, Entry("", *want))]
 
@@ -139,14 +121,14 @@ class Contest:
         first, second = self.baseline.found(want), self.system.found(want)
         sound = first.flaw is None and second.flaw is None
         delta = second.value - first.value if sound else None
-        posts = min(side.planned[want].effective for side in (self.baseline, self.system))
+        posts = min(side.planned[want].sample.effective for side in (self.baseline, self.system))
         error = _error(differences, posts)
         limits = (
             None if error is None else _around(second.value - first.value, error * deviate(posts - 1, self.terms.level))
         )
         width = limits is not None and spread_out(*limits)
         return {
-            "name": definition.short(self.terms.profile.defaults) + suffix(group),
+            "name": definition.name(self.terms.profile) + group_suffix(group),
             "definition": definition.expanded,
             **{"baseline": self.baseline.name, "system": self.system.name},
             **{"baseline_value": first.value, "system_value": second.value, "delta": delta},
@@ -163,13 +145,13 @@ class Contest:
             ],
         }
 
-    def _words(self, want: Want, found: tuple[Found, Found], differences: Floats) -> list[str]:
-        study, plans = self.baseline.study, [side.planned[want] for side in (self.baseline, self.system)]
+    def _words(self, want: Want, found: tuple[Recomputed, Recomputed], differences: Floats) -> list[str]:
+        plans = [side.planned[want] for side in (self.baseline, self.system)]
         sample = Sample(
             min(one.clusters for one in found),
-            min(plan.effective for plan in plans),
-            study.positives(study.scope(want[1])),
-            plans[0].kind,
+            min(plan.sample.effective for plan in plans),
+            plans[0].sample.positives,
+            plans[0].sample.kind,
         )
         left_out = int(np.count_nonzero(np.isnan(differences)))
         spoken = {

@@ -1,152 +1,161 @@
-"""Detection by its definitions: pairs in the right order, precision at every score, all operating points, cells."""
+"""Twins of the detection measures: sweeps over every threshold, and the confusion table at an operating point."""
 
 from __future__ import annotations
 
-import math
-from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
+from collections.abc import Sequence
+from typing import Any
 
-from evidentia.verify.catalogue import Definition
-from evidentia.verify.evidence import Query
-from evidentia.verify.names import level_of
-from evidentia.verify.outcome import Outcome, share
-from evidentia.verify.study import Scope, Study
+import numpy as np
+
+from evidentia.results.measure import Args
+from evidentia.verify.draws import Bools, Floats
+from evidentia.verify.recipes import over
+from evidentia.verify.study import Study
+from evidentia.verify.sweeps import Passed
 from evidentia.verify.tuning import Point, best_point, operating_points
+from evidentia.verify.twins import Column, SumTwin, SweepTwin, TwinFamily, first
 
-NO_POSITIVES, NO_NEGATIVES = "no queries with evidence", "no queries without evidence"
-Scored = tuple[list[float], list[bool]]
-
-
-def scored(study: Study, scope: Scope, level: str) -> Scored:
-    """The scores of a group's queries, or of all their candidates, with what is true of each."""
-    return scope.once(("scored", level), lambda: _scored([study.queries[row] for row in scope.rows], level))
+family = TwinFamily("detection")
 
 
-def _scored(queries: list[Query], level: str) -> Scored:
-    if level == "query":
-        return [float(q.score) for q in queries if q.score is not None], [q.label for q in queries]
-    pairs = [candidate for query in queries for candidate in query.candidates or ()]
-    scores = [pair.score if pair.node_prob is None else pair.node_prob for pair in pairs]
-    return scores, [pair.gold for pair in pairs]
+def auroc(passed: Passed, args: Args) -> Floats:
+    """Pairs of a positive and a negative in the right order, ties one half."""
+    below = passed.negatives - passed.alarms + passed.tied / 2
+    return over((passed.gained * below).sum(axis=0), passed.positives * passed.negatives)
 
 
-def points_of(study: Study, scope: Scope, level: str) -> list[Point]:
-    """Every operating point of a group."""
-    return scope.once(("points", level), lambda: operating_points(*scored(study, scope, level)))
+def auprc(passed: Passed, args: Args) -> Floats:
+    """The precision at every threshold, by the recall gained there; undefined with one class."""
+    precision = passed.found / np.maximum(passed.found + passed.alarms, 1)
+    return over((passed.gained * precision).sum(axis=0), _positives_of_two_classes(passed))
 
 
-def _one_class(scores: Scored) -> str | None:
-    positives = sum(scores[1])
-    return NO_POSITIVES if not positives else NO_NEGATIVES if positives == len(scores[1]) else None
+def best_rate(passed: Passed, args: Args) -> Floats:
+    """The most that is found with a false positive rate within budget; undefined with one class."""
+    within = passed.alarms / np.maximum(passed.negatives, 1) <= args.level
+    most = np.where(within, passed.found, 0.0).max(axis=0, initial=0.0)
+    return over(most, _positives_of_two_classes(passed))
 
 
-def auroc(study: Study, definition: Definition, scope: Scope) -> Outcome:
-    """The share of (positive, negative) pairs in the right order; a tied pair counts one half."""
-    found = scored(study, scope, str(definition.get("level")))
-    flaw = _one_class(found)
-    if flaw is not None:
-        return Outcome(0.5, flaw)
-    halves, pairs = count_pairs(*found)
-    return Outcome(halves / (2 * pairs))
+def _positives_of_two_classes(passed: Passed) -> Floats:
+    return np.where(passed.negatives > 0, passed.positives, 0.0)
 
 
-def count_pairs(scores: list[float], labels: list[bool]) -> tuple[int, int]:
-    """Twice the pairs in the right order plus the tied pairs, and all pairs, as whole numbers.
-
-    >>> count_pairs([0.9, 0.5, 0.5], [True, True, False])
-    (3, 2)
-    """
-    negatives = sorted(score for score, label in zip(scores, labels, strict=True) if not label)
-    positives = [score for score, label in zip(scores, labels, strict=True) if label]
-    halves = sum(bisect_left(negatives, score) + bisect_right(negatives, score) for score in positives)
-    return halves, len(positives) * len(negatives)
+def scored(study: Study, level: str | None, rows: Bools) -> tuple[Floats, Bools]:
+    """The scores of the units of a sweep, and which are positive."""
+    units = study.units(level)
+    held = rows[units.owner]
+    return units.score[held], units.label[held]
 
 
-def auprc(study: Study, definition: Definition, scope: Scope) -> Outcome:
-    """The precision at the score of every positive, averaged over the positives; tied scores share one precision."""
-    level = str(definition.get("level"))
-    found = scored(study, scope, level)
-    positives, total = sum(found[1]), len(found[1])
-    details = {"prevalence": positives / max(total, 1)}
-    flaw = _one_class(found)
-    if flaw is not None:
-        return Outcome(positives / max(total, 1), flaw, details)
-    gains, before = [], 0
-    for point in points_of(study, scope, level):
-        gains.append((point.tp - before) * (point.tp / (point.tp + point.fp)))
-        before = point.tp
-    return Outcome(math.fsum(gains) / positives, None, details)
+def points_of(study: Study, rows: Bools) -> list[Point]:
+    """Every operating point of some queries."""
+    score, label = scored(study, "query", rows)
+    return operating_points(score.tolist(), label.tolist())
 
 
-def tpr_within_budget(study: Study, definition: Definition, scope: Scope) -> Outcome:
-    """The best true positive rate among all operating points within the budget, chosen on the queries it is judged on."""
-    points = points_of(study, scope, "query")
-    best = best_point(points, level_of(str(definition.cut)))
-    negatives = points[-1].fp if points else 0
-    details = {
+def _prevalence(study: Study, args: Args, rows: Bools) -> dict[str, Any]:
+    _, label = scored(study, args.get("level"), rows)
+    return {"prevalence": float(label.sum()) / max(len(label), 1)}
+
+
+def _one_class(study: Study, args: Args, rows: Bools, value: float) -> tuple[float, int]:
+    """The conventional value, and which class is missing."""
+    return value, 2 if scored(study, args.get("level"), rows)[1].any() else 1
+
+
+def _at_budget(study: Study, args: Args, rows: Bools) -> dict[str, Any]:
+    """The threshold of most true positives within the budget, and the false positive rate there."""
+    assert args.cut is not None
+    assert args.cut.value is not None
+    points = points_of(study, rows)
+    best, negatives = best_point(points, args.cut.value), points[-1].fp if points else 0
+    return {
         "threshold": None if best is None else best.value,
         "threshold_reason": "reject_all" if best is None else None,
         "achieved_fpr": best.fp / negatives if best is not None and negatives else 0.0,
     }
-    flaw = _one_class(scored(study, scope, "query"))
-    if flaw is not None:
-        return Outcome(0.0, flaw, details)
-    return Outcome((0 if best is None else best.tp) / points[-1].tp, None, details)
 
 
-@dataclass(frozen=True)
-class Cells:
-    """A confusion table."""
+family.add("AUROC", SweepTwin(read=auroc, undefined=lambda study, args, rows: _one_class(study, args, rows, 0.5)))
+family.add(
+    "AUPRC",
+    SweepTwin(
+        read=auprc,
+        details=_prevalence,
+        undefined=lambda study, args, rows: _one_class(study, args, rows, _prevalence(study, args, rows)["prevalence"]),
+    ),
+)
+family.add(
+    "TPR",
+    SweepTwin(
+        read=best_rate, details=_at_budget, undefined=lambda study, args, rows: _one_class(study, args, rows, 0.0)
+    ),
+    when={"threshold": "same"},
+)
 
-    tp: int
-    fp: int
-    fn: int
-    tn: int
-
-
-def cells(study: Study, definition: Definition, scope: Scope) -> Cells:
-    """Count the answers of a group; queries without one are in no cell."""
-    said = study.decisions(definition)
-
-    def count() -> Cells:
-        kinds = [(said[row], study.queries[row].label) for row in scope.rows]
-        answers = ((True, True), (True, False), (False, True), (False, False))
-        return Cells(*(kinds.count(answer) for answer in answers))
-
-    return scope.once(("cells", id(said)), count)
-
-
-def confusion(study: Study, definition: Definition, scope: Scope) -> Outcome:
-    """Any figure that is read off a confusion table."""
-    return from_cells(definition.base, cells(study, definition, scope))
+CELLS = ("TP", "FP", "FN", "TN")
+SHARES = {  # numerator, and what is added to it below
+    **{"Sensitivity": ("TP", "FN"), "TPR": ("TP", "FN"), "Specificity": ("TN", "FP"), "FPR": ("FP", "TN")},
+    **{"FNR": ("FN", "TP"), "Precision": ("TP", "FP"), "NPV": ("TN", "FN")},
+}
 
 
-def from_cells(base: str, c: Cells) -> Outcome:
-    """The figure of that name."""
-    said_yes, said_no = c.tp + c.fp, c.fn + c.tn
-    positives, negatives = c.tp + c.fn, c.fp + c.tn
-    if base in {"TP", "FP", "FN", "TN"}:
-        return Outcome(float(getattr(c, base.lower())))
-    if base == "MCC":
-        return _mcc(c)
-    if base == "BalancedAccuracy":
-        rates = (share(c.tp, positives, NO_POSITIVES), share(c.tn, negatives, NO_NEGATIVES))
-        return Outcome((rates[0].value + rates[1].value) / 2, rates[0].flaw or rates[1].flaw)
-    parts = {
-        "Sensitivity": (c.tp, positives, NO_POSITIVES),
-        "TPR": (c.tp, positives, NO_POSITIVES),
-        "Specificity": (c.tn, negatives, NO_NEGATIVES),
-        "FPR": (c.fp, negatives, NO_NEGATIVES),
-        "FNR": (c.fn, positives, NO_POSITIVES),
-        "Precision": (c.tp, said_yes, "no query was answered yes"),
-        "NPV": (c.tn, said_no, "no query was answered no"),
-        "F1": (2 * c.tp, 2 * c.tp + c.fp + c.fn, "no evidence anywhere and no query answered yes"),
-    }
-    return share(*parts[base])
+def cells(study: Study, args: Args) -> Sequence[Bools]:
+    """The four cells of the confusion table at the operating point; queries without an answer are in none."""
+    answer, label = study.decisions(args), study.label
+    yes, no = answer == 1, answer == 0
+    return yes & label, yes & ~label, no & label, no & ~label
 
 
-def _mcc(c: Cells) -> Outcome:
-    product = (c.tp + c.fp) * (c.tp + c.fn) * (c.tn + c.fp) * (c.tn + c.fn)
-    if product == 0:
-        return Outcome(0.0, "a row or a column of the confusion table is empty")
-    return Outcome((c.tp * c.tn - c.fp * c.fn) / math.sqrt(product))
+def _answered(study: Study, args: Args) -> Bools:
+    return study.decisions(args) >= 0
+
+
+def f1(sums: Floats, args: Args) -> Floats:
+    """Twice the true positives, over those and every error."""
+    tp, fp, fn, _ = sums
+    return over(2 * tp, 2 * tp + fp + fn)
+
+
+def mcc(sums: Floats, args: Args) -> Floats:
+    """Matthews correlation; undefined where a row or a column of the table is empty."""
+    tp, fp, fn, tn = sums
+    return over(tp * tn - fp * fn, np.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)))
+
+
+def balanced_accuracy(sums: Floats, args: Args) -> Floats:
+    """The mean of sensitivity and specificity."""
+    tp, fp, fn, tn = sums
+    return (over(tp, tp + fn) + over(tn, tn + fp)) / 2
+
+
+def _half_of_one_class(study: Study, args: Args, rows: Bools) -> tuple[float, int]:
+    """With one class its rate counts, and the other's is 0."""
+    tp, fp, fn, tn = (float(cell[rows].sum()) for cell in cells(study, args))
+    if tp + fn:
+        return tp / (tp + fn) / 2, 2
+    return (tn / (tn + fp) / 2 if tn + fp else 0.0), 1
+
+
+def _define_share(base: str, top: int, other: int) -> None:
+    @family.share(base)
+    def share(study: Study, args: Args) -> tuple[Column, Bools]:
+        table = cells(study, args)
+        return table[top], table[top] | table[other]
+
+
+def _define_cell(base: str, at: int) -> None:
+    family.add(base, SumTwin(columns=lambda study, args: [cells(study, args)[at]], finish=first, population=_answered))
+
+
+for base, (top, other) in SHARES.items():
+    _define_share(base, CELLS.index(top), CELLS.index(other))
+for at, base in enumerate(CELLS):
+    _define_cell(base, at)
+family.add("F1", SumTwin(columns=cells, finish=f1, population=_answered))
+family.add("MCC", SumTwin(columns=cells, finish=mcc, population=_answered))
+family.add(
+    "BalancedAccuracy",
+    SumTwin(columns=cells, finish=balanced_accuracy, population=_answered, undefined=_half_of_one_class),
+)

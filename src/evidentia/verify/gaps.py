@@ -3,53 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from evidentia.verify.draws import Floats
-from evidentia.verify.limits import NORMAL, Pair, deviate, quantile
+from evidentia.verify.limits import NORMAL, Pair, deviate, quantile_of
 
-HALVINGS = 60
-
-
-def debiased_sums(gaps: Sequence[Floats], size: Floats) -> tuple[list[Floats], Callable[[Floats], Floats]]:
-    """What posts add up for an error without its bias (columns per post), and how the sums become it; NaN with one post."""
-    columns = [(size > 0).astype(np.float64), size, size**2]
-    columns += [column for gap in gaps for column in (gap, gap**2, gap * size)]
-
-    def finish(sums: Floats) -> Floats:
-        posts, whole, squares = sums[:3]
-        gap, square, product = (sums[3 + i :: 3] for i in range(3))
-        enough = posts > 1
-        mean = gap / np.where(enough, whole, 1.0)
-        spread = square - 2 * mean * product + mean**2 * squares
-        spread = np.where(spread > 1e-12 * square, spread, 0.0)  # equal gaps leave nothing but rounding
-        errors = np.sqrt(spread * posts / np.where(enough, posts - 1, 1.0)) / np.where(enough, whole, 1.0)
-        return np.where(enough, _scaled_down(mean, errors), np.nan)
-
-    return columns, finish
-
-
-def _scaled_down(gaps: Floats, errors: Floats) -> Floats:
-    """The sum of the gaps times the factor at which the expected noisy sum is the one seen: bins x replicates."""
-    seen = np.abs(gaps).sum(axis=0)
-    low, high = np.zeros(len(seen)), np.ones(len(seen))
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        short = _expected(middle * gaps, errors) < seen
-        low, high = np.where(short, middle, low), np.where(short, high, middle)
-    noise = np.where(errors.any(axis=0), _expected(0 * gaps, errors), -1.0)
-    return np.where(noise >= seen, 0.0, np.where(noise < 0, 1.0, high) * seen)
-
-
-def _expected(gaps: Floats, errors: Floats) -> Floats:
-    from scipy.special import erf
-
-    away, some = np.abs(gaps), np.where(errors > 0, errors, 1.0)
-    folded = some * math.sqrt(2 / math.pi) * np.exp(-((away / some) ** 2) / 2) + away * erf(away / some / math.sqrt(2))
-    total: Floats = np.where(errors > 0, folded, away).sum(axis=0)
-    return total
+HALVINGS = 45
 
 
 def gap_limits(gaps: Floats, replicates: Floats, posts: float, level: float) -> Pair | None:
@@ -77,7 +37,7 @@ def _size(pattern: Floats, noise: Floats, seen: float, share: float, *, turning:
     def reached(scale: float) -> float:
         at = scale if turning is None else np.maximum(scale, turning)
         sums = _noisy(at, pattern, noise)
-        return quantile(np.sort(sums if turning is not None else np.maximum(sums, start)), share)
+        return quantile_of(sums if turning is not None else np.maximum(sums, start), share)
 
     if not whole or reached(0.0) >= seen:
         return 0.0

@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evidentia.verify.calibration import SMALLEST, log_loss, log_odds
-from evidentia.verify.fits import isotonic, logistic, separated, sigmoid, temperature
+from evidentia.verify.fits import SMALLEST, isotonic, log_loss, log_odds, logistic, separated, sigmoid, temperature
 from evidentia.verify.given_rows import TuneRow, dealt, lacking
 from evidentia.verify.tally import TOLERANCE, Tally
 

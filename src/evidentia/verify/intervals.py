@@ -9,19 +9,19 @@ from typing import Any
 
 import numpy as np
 
+from evidentia.errors import UnknownNameError
+from evidentia.results.catalogue import Definition, resolve
+from evidentia.results.profiles import PROFILES
 from evidentia.results.sample_size import interval_warnings, left_out_warning
 from evidentia.verify.draws import Draws, Floats, LeftOut, Progress, draws_of
-from evidentia.verify.evidence import Query, read_tune
 from evidentia.verify.folder import ResultFolder
 from evidentia.verify.gaps import gap_limits
-from evidentia.verify.interval_arrays import Arrays, arrays_of
-from evidentia.verify.interval_names import Defined, Group, read_definition, read_group
-from evidentia.verify.interval_tuning import tuned_decisions
-from evidentia.verify.limits import Pair, all_or_none, bca_limits, bounds_of, percentile_limits, spread_out, t_limits
-from evidentia.verify.replicate_loop import Loop
-from evidentia.verify.replicate_plan import Planned, Planner, batches
-from evidentia.verify.replicate_table import on_all, replicated
+from evidentia.verify.limits import Pair, all_or_none, bca_limits, percentile_limits, spread_out, t_limits
+from evidentia.verify.plan import LOOPS, Planned, Planner, looped, loops
+from evidentia.verify.recipes import batches, on_all, replicated
+from evidentia.verify.study import Group, Study
 from evidentia.verify.tally import Tally
+from evidentia.verify.twins import NoTwinError
 from evidentia.verify.warnings import about_intervals
 
 CELLS = 1 << 25  # replicate values held at once: 256 MB
@@ -61,11 +61,11 @@ class Job:
 
     name: str
     entry: Mapping[str, Any]
-    what: Defined
+    definition: Definition
     group: Group
 
 
-def check_intervals(folder: ResultFolder, queries: list[Query], tally: Tally, progress: Progress | None = None) -> None:
+def check_intervals(folder: ResultFolder, study: Study, tally: Tally, progress: Progress | None = None) -> None:
     """Compare the interval of every entry of the summary with one that is made anew from the queries."""
     settings = Settings.of(folder.summary)
     for key in ("seed", "resamples"):
@@ -75,43 +75,36 @@ def check_intervals(folder: ResultFolder, queries: list[Query], tally: Tally, pr
         for name, entry in entries.items():
             compare(tally, name, entry, Interval(None, None, None))
         return
-    jobs = _jobs(entries, tally)
-    decisions = _decisions(folder, queries, jobs)
-    draws = draws_of(queries, settings.resamples, settings.seed, stratified=settings.stratified)
-    checker = _Checker(arrays_of(queries, decisions), draws, settings, tally, Loop(queries, draws, decisions))
-    checker.check(jobs, progress)
+    draws = draws_of(study.queries, settings.resamples, settings.seed, stratified=settings.stratified)
+    _Checker(study, draws, settings, tally).check(_jobs(folder, tally), progress)
 
 
-def _jobs(entries: Mapping[str, Mapping[str, Any]], tally: Tally) -> list[Job]:
-    """The entries, one definition after the other; what cannot be read is a mismatch."""
-    jobs = []
-    for name, entry in entries.items():
+def _jobs(folder: ResultFolder, tally: Tally) -> list[Job]:
+    """The entries, one definition after the other; what is no definition is a mismatch."""
+    jobs, profile = [], PROFILES[folder.summary["profile"]]
+    for name, entry in folder.summary["measures"].items():
         try:
-            jobs.append(Job(name, entry, read_definition(entry["definition"]), read_group(name)))
-        except ValueError:
+            jobs.append(
+                Job(name, entry, resolve(entry["definition"], profile).definition, resolve(name, profile).group)
+            )
+        except UnknownNameError:
             tally.exact(f"{name}: definition", entry["definition"], None)
-    return sorted(jobs, key=lambda job: str(job.entry["definition"]))
-
-
-def _decisions(folder: ResultFolder, queries: Sequence[Query], jobs: Sequence[Job]) -> dict[str, list[int]]:
-    cuts = {str(job.what.cut): job.what.level for job in jobs if job.what.tuned}
-    tune = read_tune(folder) if cuts else []
-    return {cut: tuned_decisions(tune, queries, budget) for cut, budget in cuts.items()}
+    return sorted(jobs, key=lambda job: job.definition.expanded)
 
 
 @dataclass(frozen=True, eq=False)
 class _Checker:
-    run: Arrays
+    study: Study
     draws: Draws
     settings: Settings
     tally: Tally
-    loop: Loop
 
     def check(self, jobs: Sequence[Job], progress: Progress | None) -> None:
-        """Make all numbers again, as many at a time as memory allows."""
+        """Make all numbers again, as many at a time as memory allows, and a few of them by a plain loop."""
         parts = batches(len(jobs), CELLS, self.settings.resamples + 4 * self.draws.posts)
         each = self.draws.resamples + (self.draws.posts if self.settings.method == "bca" else 0)
         done = 0
+        replicates: dict[tuple[str, Definition], Floats] = {}
 
         def report(count: int) -> None:
             nonlocal done
@@ -120,58 +113,65 @@ class _Checker:
                 progress(done, each * len(parts))
 
         for part in parts:
-            self._batch(jobs[part], report)
+            replicates |= self._batch(jobs[part], report)
+        for at, planner in enumerate(loops(self.study, self.draws)):
+            for (name, definition), values in replicates.items():
+                drawn = None if np.isnan(values[at]) else float(values[at])
+                self.tally.number(f"{name}: replicate {at}, by a plain loop", drawn, looped(planner, definition))
 
-    def _batch(self, jobs: Sequence[Job], report: Callable[[int], None]) -> None:
-        planner = Planner(self.run)
-        planned = [(job, made) for job in jobs if (made := self._planned(planner, job)) is not None]
-        recipes = [made.recipe for _, made in planned] + [gap for _, made in planned for gap in made.gaps]
-        points = on_all(recipes, planner.table, self.draws.posts)
-        values = replicated(recipes, planner.table, self.draws, report)
-        gaps_at = len(planned)
-        without = None
+    def _batch(self, jobs: Sequence[Job], report: Callable[[int], None]) -> dict[tuple[str, Definition], Floats]:
+        """Compare some intervals; the first replicates of every number over all queries."""
+        planner = Planner(self.study)
+        planned = [(job, plan) for job in jobs if (plan := self._planned(planner, job)) is not None]
+        recipes = [plan.recipe for _, plan in planned] + [gap for _, plan in planned for gap in plan.gaps]
+        points = on_all(recipes, self.draws.posts)
+        values = replicated(recipes, self.draws, report)
+        gaps_at, without = len(planned), None
         if self.settings.method == "bca":
-            without = replicated(recipes, planner.table, LeftOut(self.draws.posts), report)
-        for at, (job, made) in enumerate(planned):
+            without = replicated(recipes, LeftOut(self.draws.posts), report)
+        for at, (job, plan) in enumerate(planned):
             jackknife = None if without is None else without[at]
             drawn = Drawn(float(points[at]), values[at], jackknife)
-            if made.gaps:
-                held, gaps_at = slice(gaps_at, gaps_at + len(made.gaps)), gaps_at + len(made.gaps)
+            if plan.gaps:
+                held, gaps_at = slice(gaps_at, gaps_at + len(plan.gaps)), gaps_at + len(plan.gaps)
                 drawn = Drawn(drawn.point, values[at], jackknife, points[held], values[held])
-            interval = self._interval(made, drawn, job.what.base)
-            compare(self.tally, job.name, job.entry, interval)
-            if not job.group:
-                self._compare_loop(job, values[at])
+            compare(self.tally, job.name, job.entry, self._interval(plan, drawn, bounds_of(job.definition)))
+        return {
+            (job.name, job.definition): values[at, :LOOPS].copy()
+            for at, (job, _) in enumerate(planned)
+            if not job.group
+        }
 
     def _planned(self, planner: Planner, job: Job) -> Planned | None:
         try:
-            return planner.plan(job.what, job.group)
-        except (KeyError, ValueError):
+            return planner.plan(job.definition, job.group)
+        except (KeyError, ValueError, NoTwinError):
             self.tally.exact(f"{job.name}: definition", job.entry["definition"], None)
             return None
 
-    def _interval(self, made: Planned, drawn: Drawn, base: str) -> Interval:
+    def _interval(self, plan: Planned, drawn: Drawn, bounds: Pair) -> Interval:
         left_out = int((np.isnan(drawn.values) if drawn.gaps is None else np.isnan(drawn.gaps).any(axis=0)).sum())
         limits, method, reason = limits_of(
             self.settings,
             drawn,
-            clusters=made.clusters,
-            effective=made.effective,
-            proportion=made.proportion,
-            base=base,
+            clusters=plan.sample.posts,
+            effective=plan.sample.effective,
+            proportion=plan.proportion,
+            bounds=bounds,
         )
         notes = [
-            *interval_warnings(made.sample, self.settings.method, self.settings.level),
+            *interval_warnings(plan.sample, self.settings.method, self.settings.level),
             *left_out_warning(left_out, self.settings.resamples),
         ]
         if reason is not None:
             notes.append(f"{'no interval' if limits is None else 'interval'}: {reason}")
         return Interval(limits, method, left_out, tuple(notes))
 
-    def _compare_loop(self, job: Job, values: Floats) -> None:
-        for replicate, plain in enumerate(self.loop.values(job.what)):
-            found = None if np.isnan(values[replicate]) else float(values[replicate])
-            self.tally.number(f"{job.name}: replicate {replicate}, by a plain loop", found, plain)
+
+def bounds_of(definition: Definition) -> Pair:
+    """The least and the largest value that a measure can have."""
+    low, high = definition.measure.bounds
+    return -math.inf if low is None else low, math.inf if high is None else high
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,10 +186,10 @@ class Drawn:
 
 
 def limits_of(
-    settings: Settings, drawn: Drawn, *, clusters: int, effective: float, proportion: bool, base: str
+    settings: Settings, drawn: Drawn, *, clusters: int, effective: float, proportion: bool, bounds: Pair
 ) -> tuple[Pair | None, str | None, str | None]:
     """Limits, how they were made, and the reason where they are not the usual ones."""
-    point, bounds = drawn.point, bounds_of(base)
+    point = drawn.point
     if np.isnan(point):
         return None, None, "the value is a convention, not a measurement"
     if np.isnan(drawn.values).all() if drawn.gaps is None else np.isnan(drawn.gaps).any(axis=0).all():

@@ -13,19 +13,6 @@ NORMAL = NormalDist()
 SAME = 1e-9  # replicates and estimates that are closer than this differ by rounding only
 ROUNDED = 2.0**-40  # limits that are; the square of a probability of 1e-6 is no such number
 Pair = tuple[float, float]
-FREE = (float("-inf"), float("inf"))
-BOUNDS: dict[str, Pair] = {
-    **dict.fromkeys(("CalibrationSlope", "CalibrationIntercept"), FREE),
-    **dict.fromkeys(("Queries", "Positives", "TP", "FP", "FN", "TN", "LogLoss", "SelectedK"), (0.0, FREE[1])),
-    **dict.fromkeys(("ScreeningFNPer1000", "AlertsPer1000"), (0.0, 1000.0)),
-    "MCC": (-1.0, 1.0),
-    "NetBenefit": (FREE[0], 1.0),
-}  # every other measure is a share of 1
-
-
-def bounds_of(base: str) -> Pair:
-    """The least and the largest value that a measure can have."""
-    return BOUNDS.get(base, (0.0, 1.0))
 
 
 def quantile(ranked: Floats, share: float) -> float:
@@ -38,6 +25,12 @@ def quantile(ranked: Floats, share: float) -> float:
     below = min(int(at), len(ranked) - 1)
     above = min(below + 1, len(ranked) - 1)
     return float(ranked[below] + (at - below) * (ranked[above] - ranked[below]))
+
+
+def quantile_of(values: Floats, share: float) -> float:
+    """The quantile of values in any order."""
+    below = min(int((len(values) - 1) * share), len(values) - 1)
+    return quantile(np.partition(values, [below, min(below + 1, len(values) - 1)]), share)
 
 
 def percentile_limits(values: Floats, level: float) -> Pair | None:

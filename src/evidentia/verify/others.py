@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from evidentia.verify.catalogue import Definition, define
+from evidentia.results.catalogue import Definition, resolve
+from evidentia.results.profiles import PROFILES
+from evidentia.verify.expected import unmet
+from evidentia.verify.plan import Recomputed
 from evidentia.verify.points import Points
-from evidentia.verify.populations import unmet
-from evidentia.verify.profiles import PROFILES
-from evidentia.verify.recompute import Found, recompute
 from evidentia.verify.tally import TOLERANCE, Tally
 
 
@@ -21,7 +21,7 @@ class Other:
     name: str
     definition: Definition
     profiles: tuple[str, ...]
-    outcome: Found
+    outcome: Recomputed
 
 
 def other_definitions(points: Points) -> list[Other]:
@@ -35,11 +35,11 @@ def _others(points: Points) -> list[Other]:
         for label, profile in PROFILES.items():
             if entry.group or profile == points.profile:
                 continue
-            other = define(name, profile.defaults)
-            if other.expanded != entry.definition.expanded and unmet(points.study, other) is None:
+            other = resolve(name, profile).definition
+            if other != entry.definition and unmet(points.study, other) is None:
                 meant.setdefault((name, other.expanded), (other, []))[1].append(label)
     return [
-        Other(name, definition, tuple(profiles), recompute(points.study, definition, points.study.whole))
+        Other(name, definition, tuple(profiles), points.planner.number(definition, ()))
         for (name, _), (definition, profiles) in meant.items()
     ]
 

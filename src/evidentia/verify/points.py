@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from evidentia.results.profiles import Profile
 from evidentia.verify.expected import Entry, Expected
-from evidentia.verify.populations import left_out, population
-from evidentia.verify.profiles import Profile
-from evidentia.verify.ranking import has_values
-from evidentia.verify.recompute import Found, own_values, recompute
+from evidentia.verify.plan import Planner, Recomputed, has_values
 from evidentia.verify.spread import deviation, distribution
-from evidentia.verify.study import Study
+from evidentia.verify.study import Group, Study
 from evidentia.verify.tally import Tally
-from evidentia.verify.warnings import about_intervals, point_warnings
-from evidentia.verify.words import label_of, meaning_of
+from evidentia.verify.warnings import about_intervals, undefined_criteria, untuned_folds
 
 Progress = Callable[[int, int], None] | None
 
@@ -39,39 +36,52 @@ class Points:
     profile: Profile
     expected: Expected
     resamples: int = 0
+    numbers: dict[tuple[str, Group], Recomputed] = field(default_factory=dict)
+
+    @cached_property
+    def planner(self) -> Planner:
+        """What computes the numbers."""
+        return Planner(self.study)
 
     @cached_property
     def in_group(self) -> dict[tuple[str, str, str], str]:
         """The names of entries with one grouping column, by measure, column and value."""
         single = ((name, entry) for name, entry in self.expected.entries.items() if len(entry.group) == 1)
-        return {(entry.definition.short(self.profile.defaults), *entry.group[0]): name for name, entry in single}
+        return {(entry.definition.name(self.profile), *entry.group[0]): name for name, entry in single}
 
-    def found(self, entry: Entry) -> Found:
+    def number(self, entry: Entry) -> Recomputed:
         """The number of an entry."""
-        key = ("found", entry.definition.expanded, entry.group)
-        return self.study.once(key, lambda: recompute(self.study, entry.definition, self.study.scope(entry.group)))
+        key = (entry.definition.expanded, entry.group)
+        if key not in self.numbers:
+            self.numbers[key] = self.planner.number(entry.definition, entry.group)
+        return self.numbers[key]
 
     def value(self, name: str) -> float | None:
         """The value of a name; None if it is not reported."""
         entry = self.expected.entries.get(name)
-        return None if entry is None else self.found(entry).value
+        return None if entry is None else self.number(entry).value
 
     def sound(self, name: str) -> float | None:
         """The value of a name, None also where it is only a convention."""
         entry = self.expected.entries.get(name)
-        return None if entry is None or self.found(entry).flaw is not None else self.found(entry).value
+        return None if entry is None or self.number(entry).flaw is not None else self.number(entry).value
 
     def folds(self, entry: Entry) -> Folds | None:
         """Mean and spread over folds, where the number is over the whole run and known per fold."""
         if entry.group or entry.definition.expanded not in self.expected.by_fold:
             return None
-        return self.study.once(("folds", entry.definition.expanded), lambda: self._folds(entry))
-
-    def _folds(self, entry: Entry) -> Folds:
-        parts = [recompute(self.study, entry.definition, scope) for scope in self.study.groups("fold")]
+        groups: list[Group] = [(("fold", fold),) for fold in self.study.folds]
+        parts = [self.number(Entry("", entry.definition, group)) for group in groups]
         values = [part.value for part in parts if part.flaw is None]
         middle = sum(values) / len(values) if values else None
         return Folds(middle, deviation(values, self.profile.ddof), len(values), len(parts))
+
+    def left_out(self, entry: Entry) -> dict[str, int]:
+        """How many units of the group do not belong to the population, under the words that say why."""
+        population, rows = entry.definition.population, self.study.members(entry.group)
+        total = self.study.clusters(rows) if population.unit == "post" else int(rows.sum())
+        count = total - self.number(entry).n
+        return {population.left_out: count} if population.left_out and count > 0 else {}
 
 
 def check_measures(summary: Mapping[str, Any], points: Points, tally: Tally, progress: Progress = None) -> None:
@@ -81,7 +91,8 @@ def check_measures(summary: Mapping[str, Any], points: Points, tally: Tally, pro
     tally.exact("summary.json: order of entries", list(reported), list(entries))
     for name in sorted(set(reported) - set(entries)):
         tally.exact(f"summary.json: {name}", "an entry", None)
-    for done, (name, entry) in enumerate(entries.items()):
+    ordered = sorted(entries.items(), key=lambda item: item[1].definition.expanded)
+    for done, (name, entry) in enumerate(ordered):
         if name in reported:
             _check_entry(f"summary.json: {name}", reported[name], entry, points, tally)
         else:
@@ -91,38 +102,43 @@ def check_measures(summary: Mapping[str, Any], points: Points, tally: Tally, pro
 
 
 def _check_entry(where: str, said: Mapping[str, Any], entry: Entry, points: Points, tally: Tally) -> None:
-    definition, found = entry.definition, points.found(entry)
-    tally.number(f"{where}: value", said["value"], found.value)
+    definition, measure, number = entry.definition, entry.definition.measure, points.number(entry)
+    tally.number(f"{where}: value", said["value"], number.value)
     words = {
         "definition": definition.expanded,
-        "n": found.n,
-        "n_clusters": found.clusters,
-        "degenerate": found.flaw,
-        "population": population(definition).words,
-        "left_out": left_out(points.study, definition, points.study.scope(entry.group)),
-        "direction": definition.measure.direction,
-        "family": definition.measure.family,
-        "label": label_of(definition),
-        "meaning": meaning_of(definition),
+        "n": number.n,
+        "n_clusters": number.clusters,
+        "degenerate": number.flaw,
+        "population": definition.population.words,
+        "left_out": points.left_out(entry),
+        **{"direction": measure.direction, "family": measure.family, "label": measure.label},
+        "meaning": measure.meaning,
     }
-    for field, computed in words.items():
-        tally.exact(f"{where}: {field}", said[field], computed)
+    for key, computed in words.items():
+        tally.exact(f"{where}: {key}", said[key], computed)
     folds = points.folds(entry)
     tally.number(f"{where}: fold_mean", said["fold_mean"], None if folds is None else folds.mean)
     tally.number(f"{where}: fold_std", said["fold_std"], None if folds is None else folds.std)
     tally.exact(f"{where}: folds_used", said["folds_used"], None if folds is None else folds.used)
     compare(f"{where}: distribution", said["distribution"], _distribution(entry, points), tally)
-    compare(f"{where}: details", said["details"], found.details, tally)
+    compare(f"{where}: details", said["details"], number.details, tally)
     kept = [warning for warning in said["warnings"] if not about_intervals(warning)]
-    tally.exact(f"{where}: warnings", kept, point_warnings(points.study, entry, found, folds))
+    tally.exact(f"{where}: warnings", kept, _warnings(points.study, entry, number, folds))
+
+
+def _warnings(study: Study, entry: Entry, number: Recomputed, folds: Folds | None) -> list[str]:
+    """What must be said beside a number, but for its interval: what it leaves out."""
+    dropped = 0 if folds is None else folds.of - folds.used
+    over_folds = [f"{dropped} of {folds.of} folds are undefined and left out of mean and std"] if folds else []
+    return [*undefined_criteria(number), *untuned_folds(study, entry), *(over_folds if dropped else [])]
 
 
 def _distribution(entry: Entry, points: Points) -> dict[str, Any] | None:
     if not has_values(entry.definition):
         return None
-    values = own_values(points.study, entry.definition)
-    held = [value for row in points.study.scope(entry.group).rows if (value := values[row]) is not None]
-    return distribution(held, whole_numbers=entry.definition.base == "SelectedK")
+    values, inside = points.planner.values(entry.definition)
+    held = values[inside & points.study.members(entry.group)]
+    return distribution(held.tolist(), whole_numbers=entry.definition.measure.base == "SelectedK")
 
 
 def compare(where: str, said: object, computed: object, tally: Tally) -> None:

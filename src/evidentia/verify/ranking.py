@@ -1,70 +1,88 @@
-"""One value per query: ranking, extraction and the losses, each by its definition."""
+"""Twins of the ranking measures: one value per query, from where its gold sentences stand."""
 
 from __future__ import annotations
 
-import math
+import numpy as np
 
-from evidentia.verify.calibration import log_loss
-from evidentia.verify.catalogue import Definition
-from evidentia.verify.evidence import Query
+from evidentia.results.measure import Args
+from evidentia.verify.draws import Floats
+from evidentia.verify.study import Study
+from evidentia.verify.twins import TwinFamily, by_choice
 
-EMPTY = "no queries in the population"
-FLAWS = {"Brier": "no queries", "LogLoss": "no queries", "EvidenceRecall": "no gold sentences in the population"}
-
-
-def has_values(definition: Definition) -> bool:
-    """Whether a definition is the mean of one value per query."""
-    if definition.averaged or definition.get("pool") == "micro":
-        return False
-    own = definition.base in {"Brier", "LogLoss", "SelectedK", "EvidenceRecall", "EvidencePrecision"}
-    return own or definition.measure.family == "ranking"
+family = TwinFamily("ranking")
 
 
-def flaw_of(definition: Definition) -> str:
-    """What is said where the population is empty."""
-    return FLAWS.get(definition.base, EMPTY)
+def _depth(args: Args) -> int | None:
+    return None if args.cut is None else args.k
 
 
-def value_of(query: Query, definition: Definition) -> float:
-    """The query's own value."""
-    base = definition.base
-    if definition.measure.family == "ranking":
-        return _ranked(query, definition)
-    if base in {"Brier", "LogLoss"}:
-        prob = float(query.prob or 0.0)
-        return (prob - query.label) ** 2 if base == "Brier" else log_loss(prob, query.label)
-    if base == "SelectedK":
-        stopped = definition.get("closed") == "zero" and not query.gate
-        return 0.0 if stopped else float(len(query.selected or ()))
-    gold, selected = len(query.gold or ()), len(query.selected or ())
-    if base == "EvidenceRecall":
-        return query.right / gold if gold else float(selected == 0)
-    return query.right / selected if selected else float(definition.get("pop") == "all" and gold == 0)
+def _total(study: Study, args: Args, gained: Floats) -> Floats:
+    """What the gold sentences above the cut gain, added up per query."""
+    ranks, depth = study.gold_ranks, _depth(args)
+    inside = slice(None) if depth is None else ranks.rank <= depth
+    sums: Floats = np.bincount(ranks.owner[inside], gained[inside], minlength=len(study)).astype(np.float64)
+    return sums
 
 
-def _ranked(query: Query, definition: Definition) -> float:
-    gold, listed = len(query.gold or ()), len(query.ranked or ())
-    depth = None if definition.cut in {None, "ALL"} else int(str(definition.cut))
-    top = [rank for rank in query.gold_ranks if depth is None or rank <= depth]
-    base = definition.base
-    if gold == 0 or not top:
-        return 0.0
-    if base == "Precision":
-        whole = depth is None or definition.get("depth") == "k_eff"
-        return len(top) / (min(listed, depth or listed) if whole else int(depth or 0))
-    if base == "nDCG":
-        return _gain(top) / _gain(range(1, min(gold, depth or gold) + 1))
-    if base == "MAP":
-        return _average_precision(top, gold, listed, depth, str(definition.get("norm")))
-    return {"Recall": len(top) / gold, "HitRate": 1.0, "MRR": 1 / top[0]}[base]
+def hits(study: Study, args: Args) -> Floats:
+    """How many gold sentences stand above the cut."""
+    return _total(study, args, np.ones(len(study.gold_ranks.rank)))
 
 
-def _gain(ranks: list[int] | range) -> float:
-    return math.fsum(1 / math.log2(rank + 1) for rank in ranks)
+def share(top: Floats, bottom: Floats) -> Floats:
+    """Divide; 0 over nothing."""
+    return np.where(bottom > 0, top / np.where(bottom > 0, bottom, 1), 0.0)
 
 
-def _average_precision(top: list[int], gold: int, listed: int, depth: int | None, norm: str) -> float:
-    """Precision at the rank of every gold sentence found, over what the norm says."""
-    within = gold if depth is None else min(gold, depth)
-    divisor = {"gold": gold, "found": len(top), "min": within, "min_eff": min(within, listed)}[norm]
-    return math.fsum(found / rank for found, rank in enumerate(top, 1)) / divisor
+def _at_most_cut(size: Floats, args: Args) -> Floats:
+    depth = _depth(args)
+    return size if depth is None else np.minimum(size, depth)
+
+
+@family.mean("Recall", population=by_choice)
+def recall(study: Study, args: Args) -> Floats:
+    """Gold sentences above the cut, of all gold sentences."""
+    return share(hits(study, args), study.n_gold)
+
+
+@family.mean("Precision", population=by_choice)
+def precision(study: Study, args: Args) -> Floats:
+    """Gold sentences above the cut, over the depth: K, or no more than were ranked."""
+    depth = _depth(args)
+    if depth is not None and args["depth"] == "k":
+        return hits(study, args) / depth
+    return share(hits(study, args), _at_most_cut(study.n_ranked, args))
+
+
+@family.mean("HitRate", population=by_choice, proportion=True)
+def hit_rate(study: Study, args: Args) -> Floats:
+    """Whether a gold sentence stands above the cut."""
+    return (hits(study, args) > 0).astype(np.float64)
+
+
+@family.mean("MRR", population=by_choice)
+def reciprocal_rank(study: Study, args: Args) -> Floats:
+    """One over the rank of the first gold sentence."""
+    ranks = study.gold_ranks
+    return _total(study, args, np.where(ranks.ordinal == 1, 1 / ranks.rank, 0.0))
+
+
+@family.mean("MAP", population=by_choice)
+def average_precision(study: Study, args: Args) -> Floats:
+    """Precision at the rank of every gold sentence above the cut, over what the norm says."""
+    least, norm = _at_most_cut(study.n_gold, args), args["norm"]
+    if norm == "found":
+        divisor = hits(study, args)
+    else:
+        divisor = {"gold": study.n_gold, "min": least, "min_eff": np.minimum(least, study.n_ranked)}[norm]
+    ranks = study.gold_ranks
+    return share(_total(study, args, ranks.ordinal / ranks.rank), divisor)
+
+
+@family.mean("nDCG", population=by_choice)
+def ndcg(study: Study, args: Args) -> Floats:
+    """Discounted gain above the cut, over that of the best order; the ideal comes from the labels."""
+    gained = _total(study, args, 1 / np.log2(1 + study.gold_ranks.rank))
+    best = _at_most_cut(study.n_gold, args).astype(np.int64)
+    ideal = np.append(0.0, np.cumsum([1 / np.log2(1 + rank) for rank in range(1, best.max(initial=0) + 1)]))
+    return share(gained, ideal[best])

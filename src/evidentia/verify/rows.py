@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from evidentia.results.catalogue import Definition
 from evidentia.verify.evidence import Query
 from evidentia.verify.folder import ResultFolder, unquoted
+from evidentia.verify.plan import has_values
 from evidentia.verify.points import Points
-from evidentia.verify.ranking import has_values
-from evidentia.verify.recompute import own_values
 from evidentia.verify.sheet import compare_text, read_cells
 from evidentia.verify.tally import Tally
 
@@ -35,7 +37,7 @@ def check_own_values(folder: ResultFolder, points: Points, tally: Tally) -> None
     given = [column for column in dict.fromkeys((*KNOWN, *points.study.by)) if column in header]
     overall = (entry for entry in points.expected.entries.values() if not entry.group)
     owned = {entry.name: entry.definition for entry in overall if has_values(entry.definition)}
-    values = {name: own_values(points.study, d) for name, d in owned.items() if name not in given}
+    values = {name: _own(points, definition) for name, definition in owned.items() if name not in given}
     tally.exact(f"{FILE}: header", header, [*given, *values])
     for number, (row, query) in enumerate(zip(cells[1:], points.study.queries, strict=True)):
         where = f"{FILE}: {query.post}, {query.criterion}"
@@ -45,7 +47,13 @@ def check_own_values(folder: ResultFolder, points: Points, tally: Tally) -> None
                 compare_text(f"{where}: {name}", cell, values[name][number], tally)
 
 
-def check_rows(folder: ResultFolder, queries: list[Query], tally: Tally) -> None:
+def _own(points: Points, definition: Definition) -> list[float | None]:
+    """The value of every query; None for those outside of the population."""
+    values, inside = points.planner.values(definition)
+    return [value if held else None for value, held in zip(values.tolist(), inside.tolist(), strict=True)]
+
+
+def check_rows(folder: ResultFolder, queries: Sequence[Query], tally: Tally) -> None:
     """The columns of a row agree: evidence with gold, state with the thresholds, the selection with the ranking."""
     for row, query in zip(folder.rows(FILE), queries, strict=True):
         where = f"{FILE}: {query.post}, {query.criterion}"

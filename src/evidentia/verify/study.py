@@ -1,58 +1,81 @@
-"""A run as verification sees it: its queries, its groups, its yes/no at every operating point."""
+"""A run as verification sees it: its queries as columns, its groups, its thresholds, its yes and no at operating points."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeVar, cast
+from itertools import chain
+from typing import Any, TypeVar, cast
 
-from evidentia.verify.catalogue import Definition
-from evidentia.verify.evidence import Query
-from evidentia.verify.names import Pairs, level_of
+import numpy as np
+from numpy.typing import NDArray
+
+from evidentia.results.measure import Args
+from evidentia.results.names import Cut
+from evidentia.verify.draws import Bools, Floats, Ints
+from evidentia.verify.evidence import Query, read_queries, read_tune
+from evidentia.verify.folder import ResultFolder
 from evidentia.verify.order import as_numbers, naturally
 from evidentia.verify.tuning import Threshold, decide, tune_thresholds
 
 T = TypeVar("T")
+Group = tuple[tuple[str, str], ...]
 STATES = ("NEG", "UNCERTAIN", "POS")
 MISSING = "(missing)"
-Decisions = list[bool | None]
 
 
 @dataclass(frozen=True, eq=False)
-class Scope:
-    """The queries of one group, by their place in the run."""
+class GoldRanks:
+    """Every gold sentence that was ranked: its query, its rank from 1, and its number among the gold ones there."""
 
-    group: Pairs
-    rows: tuple[int, ...]
-    memo: dict[object, object] = field(default_factory=dict)
+    owner: Ints
+    rank: Ints
+    ordinal: Ints
 
-    def once(self, key: object, make: Callable[[], T]) -> T:
-        """What several measures need of the same group is made once."""
-        if key not in self.memo:
-            self.memo[key] = make()
-        return cast(T, self.memo[key])
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """What a sweep runs over: scores with labels, and the query of each."""
+
+    score: Floats
+    label: Bools
+    owner: Ints
 
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """The evaluated queries, the TUNE queries, and the columns that were named to slice by."""
+    """The evaluated queries, the TUNE queries, and the columns that were named to slice by.
 
-    queries: list[Query]
-    tune: list[Query] = field(default_factory=list)
+    Columns that the run lacks hold nothing of use, and no number of the run asks for them. ``post_ids`` gives every query
+    another post than its own: in a drawn sample a post that is drawn twice is two posts.
+    """
+
+    queries: Sequence[Query]
+    tune: Sequence[Query] = ()
     by: tuple[str, ...] = ()
+    post_ids: Sequence[str] | None = None
     memo: dict[object, object] = field(default_factory=dict)
 
+    def __len__(self) -> int:
+        return len(self.queries)
+
     def once(self, key: object, make: Callable[[], T]) -> T:
-        """What several definitions share is made once."""
+        """What several definitions share is computed once."""
         if key not in self.memo:
             self.memo[key] = make()
         return cast(T, self.memo[key])
 
     @cached_property
-    def whole(self) -> Scope:
-        """All queries."""
-        return Scope((), tuple(range(len(self.queries))))
+    def posts(self) -> tuple[str, ...]:
+        """The posts in the order of the draws."""
+        return as_numbers(set(self.post_ids or (query.post for query in self.queries)))
+
+    @cached_property
+    def post(self) -> Ints:
+        """The place of every query's post."""
+        place = {post: at for at, post in enumerate(self.posts)}
+        return np.array([place[post] for post in self.post_ids or (query.post for query in self.queries)], np.int64)
 
     @cached_property
     def criteria(self) -> tuple[str, ...]:
@@ -67,17 +90,92 @@ class Study:
     @cached_property
     def complete(self) -> bool:
         """Whether there is one query for every pair of a post and a criterion."""
-        return len({query.post for query in self.queries}) * len(self.criteria) == len(self.queries)
+        return len(self.posts) * len(self.criteria) == len(self.queries)
+
+    @cached_property
+    def label(self) -> Bools:
+        """Which queries have evidence."""
+        return np.array([query.label for query in self.queries], bool)
+
+    @cached_property
+    def prob(self) -> Floats:
+        """The stated probabilities."""
+        return self._floats(lambda query: query.prob)
+
+    @cached_property
+    def gate(self) -> Bools:
+        """The yes or no of the gate."""
+        return np.array([bool(query.gate) for query in self.queries], bool)
+
+    @cached_property
+    def state(self) -> NDArray[np.str_]:
+        """The state of every query."""
+        return np.array([str(query.state) for query in self.queries])
+
+    @cached_property
+    def n_gold(self) -> Floats:
+        """How many gold sentences every query has."""
+        return self._floats(lambda query: len(query.gold or ()))
+
+    @cached_property
+    def n_ranked(self) -> Floats:
+        """How many sentences were ranked."""
+        return self._floats(lambda query: len(query.ranked or ()))
+
+    @cached_property
+    def n_selected(self) -> Floats:
+        """How many sentences were selected."""
+        return self._floats(lambda query: len(query.selected or ()))
+
+    @cached_property
+    def n_found(self) -> Floats:
+        """How many of the selected sentences are gold."""
+        return self._floats(lambda query: query.right)
+
+    @cached_property
+    def gold_ranks(self) -> GoldRanks:
+        """Where the gold sentences stand."""
+        ranks = [
+            (at, rank, ordinal)
+            for at, query in enumerate(self.queries)
+            for ordinal, rank in enumerate(query.gold_ranks, 1)
+        ]
+        return GoldRanks(*np.array(ranks, np.int64).reshape(-1, 3).T)
+
+    @cached_property
+    def everyone(self) -> Bools:
+        """All queries."""
+        return np.ones(len(self), bool)
+
+    def units(self, level: str | None) -> Units:
+        """Queries with their score, or candidates by their node probability where there is one, else by their score."""
+        if level != "candidate":
+            score = self.once("scores", lambda: self._floats(lambda query: query.score))
+            return Units(score, self.label, np.arange(len(self)))
+        return self.once("candidates", self._candidates)
+
+    def _candidates(self) -> Units:
+        sizes = [len(query.candidates or ()) for query in self.queries]
+        score = np.array(list(chain.from_iterable(query.candidate_scores for query in self.queries)), np.float64)
+        label = np.array(list(chain.from_iterable(query.candidate_labels for query in self.queries)), bool)
+        return Units(score, label, np.repeat(np.arange(len(self)), sizes))
+
+    def _floats(self, of: Callable[[Query], float | None]) -> Floats:
+        return np.array([np.nan if (value := of(query)) is None else value for query in self.queries], np.float64)
 
     def label_of(self, query: Query, column: str) -> str | None:
         """The value of a grouping column."""
-        if column == "criterion":
-            return query.criterion
         if column == "has_evidence":
             return str(int(query.label))
-        if column in {"fold", "state"}:
-            return query.fold if column == "fold" else query.state
+        if column in {"criterion", "fold", "state"}:
+            return cast("str | None", getattr(query, column))
         return query.slices[column] or MISSING
+
+    def column(self, name: str) -> NDArray[Any]:
+        """The values of a grouping column, None where a query has none."""
+        return self.once(
+            ("column", name), lambda: np.array([self.label_of(query, name) for query in self.queries], object)
+        )
 
     def labels(self, column: str) -> tuple[str, ...]:
         """The values of a grouping column in the order in which they are reported; empty where the run lacks it."""
@@ -85,69 +183,56 @@ class Study:
             return self.criteria if column == "criterion" else self.folds
         if column == "has_evidence":
             return ("0", "1")
-        return self.once(("labels", column), lambda: self._other_labels(column))
-
-    def _other_labels(self, column: str) -> tuple[str, ...]:
-        found = {label for query in self.queries if (label := self.label_of(query, column)) is not None}
+        values = set(self.column(column).tolist()) - {None}
         if column == "state":
-            return STATES if found else ()
-        return (*as_numbers(found - {MISSING}), *({MISSING} & found))
+            return STATES if values else ()
+        return (*as_numbers(values - {MISSING}), *({MISSING} & values))
 
-    def groups(self, column: str) -> tuple[Scope, ...]:
-        """The groups by one column."""
-        return tuple(self.scope(((column, label),)) for label in self.labels(column))
-
-    def scope(self, group: Pairs) -> Scope:
-        """The queries that have all these values."""
+    def members(self, group: Group) -> Bools:
+        """The queries of a group."""
         if not group:
-            return self.whole
-        rest, (column, value) = self.scope(group[:-1]), group[-1]
-        parts = rest.once(("parts", column), lambda: self._parts(rest.rows, column))
-        return rest.once(("part", column, value), lambda: Scope(group, tuple(parts.get(value, ()))))
+            return self.everyone
+        (column, value) = group[-1]
+        return self.once(
+            ("members", group), lambda: np.equal(self.column(column), value).astype(bool) & self.members(group[:-1])
+        )
 
-    def _parts(self, rows: Iterable[int], column: str) -> dict[str | None, list[int]]:
-        parts: dict[str | None, list[int]] = {}
-        for row in rows:
-            parts.setdefault(self.label_of(self.queries[row], column), []).append(row)
-        return parts
+    def per_post(self, column: Floats | Bools, rows: Bools) -> Floats:
+        """A column added up over the given queries of every post."""
+        sums: Floats = np.bincount(self.post[rows], column[rows], minlength=len(self.posts)).astype(np.float64)
+        return sums
 
-    def positives(self, scope: Scope) -> int:
-        """How many queries of a group have evidence."""
-        return scope.once("positives", lambda: sum(self.queries[row].label for row in scope.rows))
-
-    def by_post(self, scope: Scope) -> list[list[int]]:
-        """The rows of every post of a group."""
-
-        def split() -> list[list[int]]:
-            posts: dict[str, list[int]] = {}
-            for row in scope.rows:
-                posts.setdefault(self.queries[row].post, []).append(row)
-            return list(posts.values())
-
-        return scope.once("posts", split)
+    def clusters(self, rows: Bools) -> int:
+        """From how many posts the given queries come."""
+        return len(np.unique(self.post[rows]))
 
     @cached_property
     def tuned_by_prob(self) -> bool:
         """Whether TUNE and EVAL both have probabilities; else thresholds are about the detection score."""
         return all(query.prob is not None for query in (*self.queries, *self.tune))
 
-    def thresholds(self, cut: str) -> dict[str, Threshold]:
+    def thresholds(self, cut: Cut) -> dict[str, Threshold]:
         """The threshold of every fold for a budget, chosen on its TUNE queries."""
-        budget, by_prob = level_of(cut), self.tuned_by_prob
+        assert cut.value is not None
+        budget, by_prob = cut.value, self.tuned_by_prob
         return self.once(("thresholds", cut), lambda: tune_thresholds(self.tune, self.folds, budget, by_prob=by_prob))
 
-    def decisions(self, definition: Definition) -> Decisions:
-        """The yes or no of every query at the definition's operating point; None where there is none."""
-        point, cut = definition.get("t"), definition.cut
-        if point is None and cut is not None:
-            chosen, by_prob = self.thresholds(cut), self.tuned_by_prob
-            return self.once(("tuned", cut), lambda: [decide(chosen, query, by_prob=by_prob) for query in self.queries])
-        return self.once(("at", point), lambda: [_at(query, str(point)) for query in self.queries])
+    def decisions(self, args: Args) -> Ints:
+        """Yes (1) or no (0) of every query at the operating point; -1 where a fold has no threshold."""
+        point, cut = args.get("t"), args.cut
+        if point in {"gate", "returned"}:
+            return (self.gate if point == "gate" else self.n_selected > 0).astype(np.int64)
+        if point is not None:
+            return (self.prob >= float(point)).astype(np.int64)
+        assert cut is not None
+        return self.once(("tuned", cut), lambda: self._tuned(cut))
+
+    def _tuned(self, cut: Cut) -> Ints:
+        chosen = self.thresholds(cut)
+        answers = (decide(chosen, query, by_prob=self.tuned_by_prob) for query in self.queries)
+        return np.array([-1 if answer is None else int(answer) for answer in answers], np.int64)
 
 
-def _at(query: Query, point: str) -> bool | None:
-    if point == "gate":
-        return query.gate
-    if point == "returned":
-        return bool(query.selected)
-    return query.prob is not None and query.prob >= float(point)
+def read_study(folder: ResultFolder) -> Study:
+    """The run that a result folder holds."""
+    return Study(read_queries(folder), read_tune(folder), tuple(folder.manifest["options"]["by"]))

@@ -7,10 +7,7 @@ from typing import Any
 
 from evidentia.verify.others import Other, other_definitions
 from evidentia.verify.points import Points
-from evidentia.verify.populations import population
-from evidentia.verify.profiles import RATES
 from evidentia.verify.sheet import Cell, Sheet
-from evidentia.verify.words import meaning_of
 
 BY_CRITERION = (
     *("Queries", "Positives", "PositiveRate", "AUROC", "AUPRC", "Sensitivity(t=gate)", "Precision(t=gate)"),
@@ -25,6 +22,7 @@ STANDARD = {
 }
 ABOUT = ("population", "meaning")
 CELLS = ("TP", "FP", "FN", "TN")
+RATES = ("Sensitivity", "Specificity", "FPR", "FNR", "Precision", "NPV", "F1", "MCC", "BalancedAccuracy")
 BINS = ("low", "high", "n", "mean_prob", "positive_share")
 
 
@@ -50,13 +48,23 @@ def _measures(summary: Mapping[str, Any], points: Points) -> Sheet:
     for name, entry in points.expected.entries.items():
         if entry.group:
             continue
-        said, found, folds = summary["measures"].get(name, {}), points.found(entry), points.folds(entry)
+        said, found, folds = summary["measures"].get(name, {}), points.number(entry), points.folds(entry)
         low, high = said.get("ci") or (None, None)
         over = (None, None, None) if folds is None else (folds.mean, folds.std, folds.used)
-        words = (population(entry.definition).words, found.n, found.clusters, found.flaw)
+        words = (entry.definition.population.words, found.n, found.clusters, found.flaw)
         told = "; ".join(said.get("warnings", ()))
         rows.append(
-            (name, found.value, low, high, *over, *words, told, entry.definition.expanded, meaning_of(entry.definition))
+            (
+                name,
+                found.value,
+                low,
+                high,
+                *over,
+                *words,
+                told,
+                entry.definition.expanded,
+                entry.definition.measure.meaning,
+            )
         )
     columns = (
         *("measure", "value", "ci_low", "ci_high", "fold_mean", "fold_std", "folds_used", "population", "n"),
@@ -84,7 +92,7 @@ def _folds(points: Points) -> Sheet:
         over = points.folds(entry)
         if over is not None and folds:
             values = [_cell(points, name, "fold", fold) for fold in folds]
-            words = (population(entry.definition).words, meaning_of(entry.definition))
+            words = (entry.definition.population.words, entry.definition.measure.meaning)
             rows.append((name, *values, over.mean, over.std, over.used, *words))
     columns = ("measure", *(f"fold {fold}" for fold in folds), "mean", "std", "folds_used", *ABOUT)
     return Sheet("tables/folds", columns, tuple(rows))
@@ -112,12 +120,12 @@ def _about(names: Mapping[str, str], points: Points) -> tuple[str, str]:
         for column, name in names.items()
         if name in points.expected.entries
     }
-    words = {column: population(definition).words for column, definition in definitions.items()}
+    words = {column: definition.population.words for column, definition in definitions.items()}
     subsets = [
         f"{', '.join(column for column in words if words[column] == subset)}: {subset}"
         for subset in dict.fromkeys(words.values())
     ]
-    meanings = [f"{column}: {meaning_of(definition)}" for column, definition in definitions.items()]
+    meanings = [f"{column}: {definition.measure.meaning}" for column, definition in definitions.items()]
     return "; ".join(subsets), " ".join(meanings)
 
 
@@ -137,7 +145,7 @@ def _confusion(points: Points) -> Sheet:
 
 def _reliability(points: Points) -> Sheet:
     entry = points.expected.entries.get("ECE")
-    bins = [] if entry is None else points.found(entry).details["bins"]
+    bins = [] if entry is None else points.number(entry).details["bins"]
     return Sheet("tables/reliability", BINS, tuple(tuple(one[key] for key in BINS) for one in bins))
 
 

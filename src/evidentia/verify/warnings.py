@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from evidentia.verify.expected import Entry
-from evidentia.verify.recompute import Found
+from evidentia.verify.plan import Recomputed
 from evidentia.verify.study import Study
 
-if TYPE_CHECKING:
-    from evidentia.verify.points import Folds
 ABOUT_INTERVALS = ("rests on ", "undefined in ", "interval: ", "no interval: ")
 
 
@@ -22,34 +18,20 @@ def about_intervals(warning: str) -> bool:
     return warning.startswith(ABOUT_INTERVALS)
 
 
-def point_warnings(study: Study, entry: Entry, found: Found, folds: Folds | None) -> list[str]:
-    """The warnings of an entry, but for those about its interval, in their order."""
-    return [
-        *undefined_criteria(found),
-        *untuned_folds(study, entry),
-        *_undefined_folds(folds),
-    ]
-
-
-def undefined_criteria(found: Found) -> list[str]:
+def undefined_criteria(number: Recomputed) -> list[str]:
     """Criteria that a mean over them leaves out."""
-    left, of = found.undefined
+    left, of = number.undefined
     return [f"{left} of {of} criteria are undefined and left out of the mean"] if left else []
 
 
 def untuned_folds(study: Study, entry: Entry) -> list[str]:
     """Folds that have no threshold of their own."""
-    if entry.definition.get("threshold") != "tuned":
+    args = entry.definition.args
+    if args.get("threshold") != "tuned" or args.cut is None:
         return []
     own = dict(entry.group).get("fold")
     return [
         f"fold {fold} {threshold.reason}: its queries are left out"
-        for fold, threshold in study.thresholds(str(entry.definition.cut)).items()
+        for fold, threshold in study.thresholds(args.cut).items()
         if not threshold.usable and own in {None, fold}
     ]
-
-
-def _undefined_folds(folds: Folds | None) -> list[str]:
-    if folds is None or folds.used == folds.of:
-        return []
-    return [f"{folds.of - folds.used} of {folds.of} folds are undefined and left out of mean and std"]

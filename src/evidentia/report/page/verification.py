@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from evidentia.checks import check_again
 from evidentia.errors import InputError
 from evidentia.report.page.content import Content
 from evidentia.report.page.differences import page_differences
@@ -49,7 +50,7 @@ def verify_page(path: Path, progress: Progress | None = None) -> PageVerificatio
         )
     with tempfile.TemporaryDirectory() as made:
         left_out = rebuild(content, Path(made))
-        found = verify_carried(Path(made), progress, whole=not left_out)
+        found = verify_carried(Path(made), progress, checks=None if left_out else check_again)
     drawn, why = _drawn_again(content, text)
     return PageVerification(
         replace(found, checks=(*found.checks, drawn[0]), mismatches=(*found.mismatches, *drawn[1])),

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from evidentia.verify.draws import Bools, Floats, Ints
-from evidentia.verify.interval_names import Defined
-from evidentia.verify.replicate_table import Block, over
+from evidentia.verify.recipes import Block
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +44,11 @@ class Sweep:
         alarms = np.cumsum(negative[:-1], axis=0)
         return Passed(found, gained, alarms, self.tied @ weights, gained.sum(axis=0), negative.sum(axis=0))
 
+    def reading(self, key: Hashable, read: Callable[[Passed], Floats]) -> Reading:
+        """The recipe of what a function reads off the sweep."""
+        self.readings[key] = read
+        return Reading(self, key)
+
 
 def sweep_of(score: Floats, label: Bools, post: Ints, posts: int) -> Sweep:
     """Prepare a sweep over units with scores, labels and posts."""
@@ -66,29 +69,9 @@ def _counted(at: Ints, post: Ints, mask: Bools, rows: int, posts: int) -> Any:
     return csr_array((np.ones(int(mask.sum())), (at[mask], post[mask])), shape=(rows, posts))
 
 
-def auroc(passed: Passed) -> Floats:
-    """Pairs of a positive and a negative in the right order, ties one half."""
-    below = passed.negatives - passed.alarms + passed.tied / 2
-    return over((passed.gained * below).sum(axis=0), passed.positives * passed.negatives)
-
-
-def auprc(passed: Passed) -> Floats:
-    """The precision at every threshold, by the recall gained there; undefined with one class."""
-    precision = passed.found / np.maximum(passed.found + passed.alarms, 1)
-    total = np.where(passed.negatives > 0, passed.positives, 0.0)
-    return over((passed.gained * precision).sum(axis=0), total)
-
-
-def best_rate(passed: Passed, budget: float) -> Floats:
-    """The most that is found with a false positive rate within budget; undefined with one class."""
-    within = passed.alarms / np.maximum(passed.negatives, 1) <= budget
-    found = np.where(within, passed.found, 0.0).max(axis=0, initial=0.0)
-    return over(found, np.where(passed.negatives > 0, passed.positives, 0.0))
-
-
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """One number read off a sweep; all readings of a sweep are taken while its counts are there."""
+    """A number read off a sweep; all readings of a sweep are taken while its counts are there."""
 
     sweep: Sweep
     key: Hashable
@@ -100,11 +83,3 @@ class Reading:
             for key, read in self.sweep.readings.items():
                 block.swept[id(self.sweep), key] = read(passed)
         return block.swept[id(self.sweep), self.key]
-
-
-def reading(sweep: Sweep, what: Defined) -> Reading:
-    """What a definition reads off its sweep."""
-    key = (what.base, what.cut)
-    read: dict[str, Callable[[Passed], Floats]] = {"AUROC": auroc, "AUPRC": auprc}
-    sweep.readings[key] = read.get(what.base) or partial(best_rate, budget=what.level)
-    return Reading(sweep, key)

@@ -1,0 +1,18 @@
+"""Twins of the counts."""
+
+from __future__ import annotations
+
+from evidentia.results.measure import Args
+from evidentia.verify.draws import Bools
+from evidentia.verify.study import Study
+from evidentia.verify.twins import Column, SumTwin, TwinFamily, first
+
+family = TwinFamily("counts")
+family.add("Queries", SumTwin(columns=lambda study, args: [study.everyone], finish=first))
+family.add("Positives", SumTwin(columns=lambda study, args: [study.label], finish=first))
+
+
+@family.share("PositiveRate")
+def positive_rate(study: Study, args: Args) -> tuple[Column, Bools]:
+    """Queries with evidence, among all."""
+    return study.label, study.everyone

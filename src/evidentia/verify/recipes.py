@@ -1,0 +1,168 @@
+"""How a number is computed under any weights of the posts, and the driver that computes many numbers for all draws."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from evidentia.verify.draws import Bools, Draws, Floats, Ints, LeftOut, over_blocks
+
+Finish = Callable[[Floats], Floats]  # sums (statistics x replicates) to values, NaN where undefined
+
+
+def over(top: Floats, bottom: Floats) -> Floats:
+    """Divide; undefined over zero."""
+    shares: Floats = np.divide(top, bottom, out=np.full(np.shape(bottom), np.nan), where=bottom != 0)
+    return shares
+
+
+class Block(Protocol):
+    """Some replicates: how often each draws every post (posts x replicates)."""
+
+    weights: Floats
+    swept: dict[object, Floats]
+
+    def sums(self, recipe: Sums) -> Floats:
+        """The statistics of a recipe, added up under these weights."""
+
+
+class Recipe(Protocol):
+    """How one number depends on the weights of the posts."""
+
+    def values(self, block: Block) -> Floats:
+        """One value per replicate, NaN where it is undefined."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """A function of sums; ``start`` is the value on the run as it is, of a fit that sums only move."""
+
+    columns: Floats  # statistics x posts
+    finish: Finish
+    start: float | None = None
+
+    def values(self, block: Block) -> Floats:
+        """The finish of the sums."""
+        return self.finish(block.sums(self))
+
+
+@dataclass(frozen=True, eq=False)
+class Nothing:
+    """A number that is undefined whatever is drawn."""
+
+    def values(self, block: Block) -> Floats:
+        """Undefined everywhere."""
+        return np.full(block.weights.shape[1], np.nan)
+
+
+@dataclass(frozen=True, eq=False)
+class MeanOf:
+    """The mean of other numbers where they are defined; each counts the same, or by its sum in ``shares``."""
+
+    parts: tuple[Recipe, ...]
+    shares: Sums | None = None
+
+    def values(self, block: Block) -> Floats:
+        """The mean over what is defined; undefined where nothing with weight is."""
+        values = np.array([part.values(block) for part in self.parts])
+        defined: Bools = ~np.isnan(values)
+        shares = defined if self.shares is None else defined * self.shares.values(block)
+        total = shares.sum(axis=0).astype(np.float64)
+        return over((np.where(defined, values, 0.0) * shares).sum(axis=0), total)
+
+
+@dataclass(eq=False)
+class Whole:
+    """The run as it is: every post once."""
+
+    weights: Floats
+    swept: dict[object, Floats] = field(default_factory=dict)
+
+    def sums(self, recipe: Sums) -> Floats:
+        """The totals."""
+        totals: Floats = recipe.columns.sum(axis=1, keepdims=True)
+        return totals
+
+
+@dataclass(eq=False)
+class Drawn:
+    """A block of draws; the sums of all recipes were taken in one product."""
+
+    weights: Floats
+    products: Floats
+    places: dict[int, Ints]
+    swept: dict[object, Floats] = field(default_factory=dict)
+
+    def sums(self, recipe: Sums) -> Floats:
+        """The sums under these draws."""
+        return self.products[self.places[id(recipe)]]
+
+
+@dataclass(eq=False)
+class Table:
+    """The columns of many recipes, each different one once."""
+
+    columns: list[Floats] = field(default_factory=list)
+    places: dict[int, Ints] = field(default_factory=dict)
+    _known: dict[bytes, int] = field(default_factory=dict)
+
+    def add(self, recipe: Sums) -> None:
+        """Place the columns of a recipe."""
+        self.places[id(recipe)] = np.array([self._place(column) for column in recipe.columns], np.int64)
+
+    def _place(self, column: Floats) -> int:
+        key = hashlib.sha256(column.tobytes()).digest()
+        if key not in self._known:
+            self._known[key] = len(self.columns)
+            self.columns.append(column)
+        return self._known[key]
+
+
+def _sums_in(recipe: Recipe | None) -> Iterator[Sums]:
+    if isinstance(recipe, Sums):
+        yield recipe
+    elif isinstance(recipe, MeanOf):
+        for part in (*recipe.parts, recipe.shares):
+            yield from _sums_in(part)
+
+
+def replicated(
+    recipes: Sequence[Recipe], draws: Draws | LeftOut, report: Callable[[int], None] = lambda done: None
+) -> Floats:
+    """The values of every number under every draw: numbers x replicates."""
+    table, values = Table(), np.empty((len(recipes), draws.resamples))
+    for recipe in recipes:
+        for sums in _sums_in(recipe):
+            table.add(sums)
+    matrix = np.array(table.columns, np.float64).reshape(-1, draws.posts)
+
+    def work(rows: slice, weights: Floats) -> None:
+        block = Drawn(weights, matrix @ weights, table.places)
+        for at, recipe in enumerate(recipes):
+            values[at, rows] = recipe.values(block)
+
+    over_blocks(draws, work, report)
+    return values
+
+
+def on_all(recipes: Sequence[Recipe], posts: int) -> Floats:
+    """The values on the run as it is."""
+    block = Whole(np.ones((posts, 1)))
+    return np.array([point(recipe, block) for recipe in recipes])
+
+
+def point(recipe: Recipe, block: Block) -> float:
+    """The value on the run as it is; a fit is its solution, whether or not a step can be made from it."""
+    if isinstance(recipe, Sums) and recipe.start is not None:
+        return recipe.start
+    return float(recipe.values(block)[0])
+
+
+def batches(count: int, cells: int, width: int) -> Sequence[slice]:
+    """Ranges of numbers whose replicate values, and columns, fit into so many cells."""
+    size = max(1, cells // max(width, 1))
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]

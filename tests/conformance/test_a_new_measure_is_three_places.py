@@ -1,0 +1,162 @@
+"""A measure is added in three places: its definition, its twin in verify/, its hand-worked test. Each lack is named."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+import evidentia.verify
+from evidentia.measures import MEASURES
+from evidentia.results.measure import Measure
+from evidentia.synth import synthetic_run
+from evidentia.verify.plan import has_twin
+
+DEFINITION = '''
+"""R-precision: as deep as there is evidence."""
+
+import numpy as np
+
+from evidentia.measures import register
+from evidentia.measures.family import AVERAGE, Family
+from evidentia.measures.populations import WHOSE, whose
+
+family = Family(
+    "ranking",
+    population=whose,
+    requires=("ranking",),
+    direction="higher",
+    bounds=(0.0, 1.0),
+    reasons=("no queries in the population",),
+    params=(WHOSE, AVERAGE),
+)
+
+
+@family.mean(
+    "RPrecision",
+    label="R-precision",
+    formula="|gold in the top R| / R, R = |gold|",
+    meaning="The share of evidence among as many sentences as there is evidence.",
+    reference="Manning, Raghavan, Schuetze, Introduction to Information Retrieval, ch. 8 (2008)",
+)
+def r_precision(queries, args):
+    ranks, gold = queries.gold_ranks, queries.n_gold
+    hits = np.bincount(ranks.owner, ranks.values <= gold[ranks.owner], minlength=len(gold))
+    return np.divide(hits, gold, out=np.zeros(len(gold)), where=gold > 0)
+
+
+register(family)
+'''
+TWIN = """
+import numpy as np
+
+from evidentia.verify.twins import TwinFamily, by_choice, register
+
+family = TwinFamily("ranking")
+
+
+@family.mean("RPrecision", population=by_choice)
+def r_precision(study, args):
+    top = [sum(rank <= len(query.gold) for rank in query.gold_ranks) for query in study.queries]
+    return np.array([hits / len(query.gold) if query.gold else 0.0 for hits, query in zip(top, study.queries)])
+
+
+register(family)
+"""
+COMMAND = """
+import sys
+for place in sys.argv[1].split(","):
+    __import__(f"new_measure.{place}")
+sys.argv = ["evidentia", *sys.argv[2:]]
+from evidentia.cli.main import main
+main()
+"""
+EVALUATE = ("--measures", "RPrecision,RPrecision(avg=criterion),nDCG@10", "--resamples", "60", "-q", "--no-report")
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A package with a new measure, and a run."""
+    folder = tmp_path_factory.mktemp("new")
+    package = folder / "new_measure"
+    package.mkdir()
+    for name, text in (("__init__", ""), ("definition", DEFINITION), ("twin", TWIN)):
+        (package / f"{name}.py").write_text(text, encoding="utf-8")
+    tables = synthetic_run(seed=5, posts=20, criteria=3, positives=15)
+    tables.per_query.write_parquet(folder / "run.parquet")
+    return folder
+
+
+def run(home: Path, *command: str, places: str = "definition,twin") -> subprocess.CompletedProcess[str]:
+    """A command of Evidentia after the package was imported."""
+    return subprocess.run(
+        [sys.executable, "-c", COMMAND, places, *command], cwd=home, capture_output=True, text=True, check=False
+    )
+
+
+def test_a_measure_of_a_package_is_evaluated_explained_verified_and_reported(home: Path) -> None:
+    assert run(home, "evaluate", "run.parquet", "-o", "out", *EVALUATE).returncode == 0
+    summary = json.loads((home / "out" / "summary.json").read_text(encoding="utf-8"))["measures"]
+    assert 0 < summary["RPrecision"]["value"] < 1
+    assert summary["RPrecision"]["ci"] is not None
+    assert "RPrecision[fold=0]" in summary
+    explained = run(home, "explain", "RPrecision", "run.parquet")
+    assert "|gold in the top R| / R" in explained.stdout
+    assert f"= {summary['RPrecision']['value']:.6f}"[:-1] in explained.stdout
+    assert run(home, "report", "out").returncode == 0
+    assert "RPrecision" in (home / "out" / "report.html").read_text(encoding="utf-8")
+    verified = run(home, "verify", "out")
+    assert verified.returncode == 0, verified.stdout
+    assert "Everything matches" in verified.stdout
+    changed = (home / "out" / "summary.json").read_text(encoding="utf-8")
+    wrong = changed.replace(f'"value":{summary["RPrecision"]["value"]!r}', '"value":0.5').replace(
+        f'"value": {summary["RPrecision"]["value"]!r}', '"value": 0.5'
+    )
+    assert wrong != changed
+    (home / "out" / "summary.json").write_text(wrong, encoding="utf-8")
+    assert "summary.json: RPrecision: value" in run(home, "verify", "out", "--json").stdout
+
+
+def test_a_measure_without_a_twin_is_named_by_verify(home: Path) -> None:
+    assert run(home, "evaluate", "run.parquet", "-o", "alone", *EVALUATE, places="definition").returncode == 0
+    verified = run(home, "verify", "alone", places="definition")
+    assert verified.returncode == 1
+    assert verified.stdout.count("RPrecision has no twin") == 1
+    assert "nDCG" not in verified.stdout
+
+
+def test_a_measure_without_its_definition_is_named_by_verify(home: Path) -> None:
+    assert run(home, "evaluate", "run.parquet", "-o", "unknown", *EVALUATE).returncode == 0
+    verified = run(home, "verify", "unknown", places="twin")
+    assert verified.returncode == 1
+    assert "Unknown measure 'RPrecision'" in verified.stdout
+
+
+def without_a_twin(measures: Iterable[Measure]) -> list[str]:
+    """The measures of queries that verification cannot compute."""
+    return [measure.base for measure in measures if measure.family != "selective" and not has_twin(measure)]
+
+
+def test_every_registered_measure_has_a_twin() -> None:
+    assert without_a_twin(MEASURES) == []
+
+
+def test_a_new_measure_without_a_twin_is_reported() -> None:
+    from dataclasses import replace
+
+    assert without_a_twin((*MEASURES, replace(MEASURES[0], base="Dummy"))) == ["Dummy"]
+
+
+def test_verification_reads_words_of_the_catalogue_and_no_code() -> None:
+    """A definition carries what computes it for measures/; no module of verify/ asks for that."""
+    asked = []
+    for path in sorted(Path(evidentia.verify.__file__).parent.glob("*.py")):
+        nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        names = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+        asked += [f"{path.name}: {name}" for name in names & {"kind_of", "variants", "mask"}]
+    assert asked == []
