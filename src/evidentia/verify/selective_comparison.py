@@ -19,7 +19,7 @@ from evidentia.results.sample_size import cluster_warnings, left_out_warning, no
 from evidentia.results.selective import Answered, never_significant, out_of_reach, refused_mean, untested_area
 from evidentia.verify.folder import ResultFolder
 from evidentia.verify.limits import SAME, percentile_limits, spread_out
-from evidentia.verify.selective_agree import agree
+from evidentia.verify.points import compare
 from evidentia.verify.selective_draws import DrawPlan, ItemPoint, Progress, Want, paired_differences, points_of
 from evidentia.verify.selective_expected import convention
 from evidentia.verify.selective_items import CurveReading, ItemRows, steps_within
@@ -46,11 +46,7 @@ def check_comparison(
     differences = paired_differences(pair.sides, plan, progress)
     for b in range(min(LOOPED, plan.resamples)):
         _check_by_repeated_rows(pair, plan, differences, b, tally)
-    said, expected = dict(folder.summary["comparison"]), pair.comparison(differences)
-    tally.exact("comparison number of deltas", len(said["deltas"]), len(expected["deltas"]))
-    for content in (said, expected):
-        content["deltas"] = {str(delta["name"]): delta for delta in content["deltas"]}
-    agree(tally, "comparison", said, expected)
+    compare("comparison", folder.summary["comparison"], pair.comparison(differences), tally)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +108,7 @@ class ItemContest:
             "cmax": {"baseline": first.predicted / first.items, "system": second.predicted / first.items},
             "common_coverage": min(first.predicted, second.predicted) / first.items,
             "coverages": [{"coverage": float(c), "valid": why is None, "reason": why} for c, why in reach.items()],
-            "deltas": deltas,
+            "deltas": sorted(deltas, key=lambda delta: FAMILIES.index(delta["family"])),
             "notes": [*self._left_out(), *bounds],
         }
 

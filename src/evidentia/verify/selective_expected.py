@@ -88,7 +88,7 @@ class ExpectedItems:
             reason = lacking(definition, self.settings.item_max)
             if reason is not None:
                 gaps.setdefault(reason, []).append(definition.name(SELECTIVE))
-        return [{"family": "selective", "reason": why, "measures": sorted(names)} for why, names in gaps.items()]
+        return [{"family": "selective", "reason": why, "measures": names} for why, names in gaps.items()]
 
     @cached_property
     def _points(self) -> dict[Want, ItemPoint]:
