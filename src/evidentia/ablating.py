@@ -14,7 +14,7 @@ import polars as pl
 from evidentia import workflow
 from evidentia.checks.folder import sha256
 from evidentia.errors import InputError
-from evidentia.evaluation.files import CONTRACT_COLUMNS, may_write
+from evidentia.evaluation.files import CONTRACT_COLUMNS, ensure_writable
 from evidentia.pipeline.config import Config
 from evidentia.pipeline.decide import Variant
 from evidentia.pipeline.outputs import tables_of, write_tables
@@ -227,7 +227,7 @@ def _deltas(judged: list[_Step], out: Path, judging: Judging) -> dict[str, dict[
 def _compared(
     steps: list[_Step], out: Path, name: str, measures: tuple[str, ...], judging: Judging, *, successive: bool
 ) -> Comparison:
-    may_write(out / name, force=True)
+    ensure_writable(out / name, force=True)
     return workflow.compare(
         *(out / step.folder / RESULT for step in steps),
         names=[step.variant.name for step in steps],

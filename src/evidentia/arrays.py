@@ -23,7 +23,7 @@ from evidentia.array_types import Bools, Floats, Ints
 from evidentia.errors import InputError
 from evidentia.measures import calibration, detection, kernels
 from evidentia.results.measure import Args
-from evidentia.stats.counting import add_up
+from evidentia.stats.exact import add_up
 from evidentia.stats.sweeps import Counts, best_within_budget, sweep_counts
 from evidentia.tables.queries import Ragged
 

@@ -12,7 +12,7 @@ abstained ones too, and equal confidences keep the order in which they are given
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -28,18 +28,17 @@ from evidentia.errors import InputError
 from evidentia.evaluation.compare_items import compare_items
 from evidentia.evaluation.deltas import OnMismatch
 from evidentia.evaluation.evaluate import evaluate_items
-from evidentia.evaluation.files import write_folder, write_selective
+from evidentia.evaluation.files import ItemsSource
 from evidentia.evaluation.intervals import Resampling
 from evidentia.evaluation.item_curves import against_curves
-from evidentia.listed import listed
 from evidentia.measures import canonical
-from evidentia.report import wants_report, write_curves, write_report, write_tables
 from evidentia.results import Evaluation, SelectiveComparison
 from evidentia.results.profiles import SELECTIVE
 from evidentia.stats.coverage import Coverage, counts_to_reach, counts_within
-from evidentia.stats.driver import Progress, part_of
+from evidentia.stats.resampling import Progress, part_of
 from evidentia.stats.risk_coverage import Steps, ranking
 from evidentia.tables import Items, read_items
+from evidentia.workflow import named_measures
 
 if TYPE_CHECKING:
     from evidentia.item_predictions import (
@@ -113,7 +112,7 @@ def evaluate(
     the paired differences, this run minus that one, are then in ``comparison``.
     """
     asked = _asked(confidence, loss, coverage)
-    measures = None if measures is None else listed(measures)
+    measures = None if measures is None else named_measures(measures)
     resampling = Resampling(resamples, seed, ci, ci_method)
     run, other = _read(items, mode, item_max), _other(items, against, against_mode, item_max)
     options: dict[str, Any] = {
@@ -137,7 +136,7 @@ def evaluate(
         result = replace(result, comparison=compared, curves=(*result.curves, *theirs))
         options["names"] = list(called)
     runs = {"items": run} | ({} if other is None else {"against_items": other})
-    return replace(result, writer=_writer(runs, command, options, report), source=run)
+    return replace(result, source=ItemsSource(runs, options=options, command=command, report=report))
 
 
 def compare(
@@ -180,23 +179,9 @@ def _asked(
     }
 
 
-def _writer(runs: Mapping[str, Items], command: str | None, options: Mapping[str, Any], report: bool | None) -> Any:
-    def save(result: Evaluation, folder: Path, force: bool) -> None:
-        def fill(temporary: Path) -> None:
-            write_tables(result, temporary / "tables")
-            write_curves(result, temporary / "figures")
-            write_selective(temporary, runs, result, command=command, options=options)
-            if wants_report(report):
-                write_report(temporary)
-
-        write_folder(folder, fill, force=force)
-
-    return save
-
-
 def _read(source: Items | object, mode: str | None, item_max: float | None) -> Items:
-    if isinstance(source, Evaluation) and isinstance(source.source, Items):
-        return source.source
+    if isinstance(source, Evaluation) and isinstance(source.source, ItemsSource):
+        return source.source.runs["items"]
     return source if isinstance(source, Items) else read_items(source, mode=mode, item_max=item_max)
 
 

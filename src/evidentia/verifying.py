@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
+from evidentia.checks import check_again
 from evidentia.errors import InputError
 from evidentia.report.page.differences import text_differences
 from evidentia.report.page.redraw import ComparedReport, check_claim, compare_report, draw_again, restate
@@ -21,6 +23,7 @@ from evidentia.verify.tally import Mismatch
 REPORT = "report"
 ABLATION, MARKDOWN = "ablation.json", "ablation.md"
 INSIDE_A_RUN = "result"
+verify_numbers = partial(verify_folder, checks=check_again)
 
 
 def verify_result(
@@ -41,7 +44,7 @@ def verify_result(
         raise InputError("Nothing can be redrawn read-only. Leave one of the two out.")
     folder = result_of(Path(path))
     sentences = None if texts is None else read_texts(Path(texts))
-    verification = verify_folder(folder, progress, inputs=None if inputs is None else Path(inputs))
+    verification = verify_numbers(folder, progress, inputs=None if inputs is None else Path(inputs))
     if not is_plain(folder):
         report = ComparedReport()  # nothing is read through a link or from a device
     elif (folder / ABLATION).is_file():

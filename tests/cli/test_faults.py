@@ -15,7 +15,7 @@ import pytest
 
 from builders.runs import Files, Saved
 from evidentia.results.folder import replace_file
-from evidentia.verify.run import verify_folder
+from evidentia.verifying import verify_numbers
 
 from .command import PLAIN, contents, evidentia, program, refused
 
@@ -269,7 +269,7 @@ def test_of_commands_that_start_together_exactly_one_succeeds(files: Files, tmp_
     assert sorted(command.returncode for command in commands) == [0, 2, 2]
     assert all("out exists" in one or "out was written by another command" in one for one in said if one)
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
-    assert verify_folder(tmp_path / "out").passed
+    assert verify_numbers(tmp_path / "out").passed
 
 
 @linux

@@ -156,7 +156,7 @@ def test_the_size_of_the_blocks_changes_no_bit_of_a_replicate(name: str) -> None
 def test_the_number_of_threads_changes_no_bit_of_a_replicate(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     usual = replicates(4)
     replicates.cache_clear()
-    monkeypatch.setattr("evidentia.stats.driver.os.cpu_count", lambda: workers)
+    monkeypatch.setattr("evidentia.stats.resampling.os.cpu_count", lambda: workers)
     again = replicates(4)
     assert again is not usual
     assert [name for name in usual if usual[name].tobytes() != again[name].tobytes()] == []

@@ -13,7 +13,7 @@ from sklearn import metrics
 
 from evidentia.array_types import Floats, Ints
 from evidentia.evaluation.plan import OVERALL
-from evidentia.evaluation.replicates import Batch
+from evidentia.evaluation.replicates import ReplicateBatch
 from evidentia.measures import Definition, resolve
 from evidentia.measures.core import Fit
 from evidentia.stats.resampling import ResamplingPlan
@@ -60,7 +60,7 @@ def overall(names: tuple[str, ...]) -> dict[str, Floats]:
     queries = planned()[0].queries
     wanted = {name: resolve(name, CONTRACT).definition for name in names}
     plan = ResamplingPlan(len(queries.post_ids), RESAMPLES, SEED)
-    found = Batch(queries, [(definition, OVERALL) for definition in wanted.values()]).run(plan)
+    found = ReplicateBatch(queries, [(definition, OVERALL) for definition in wanted.values()]).run(plan)
     return {name: found[definition, ()][0] for name, definition in wanted.items()}
 
 
@@ -98,7 +98,7 @@ def everything() -> tuple[dict[tuple[Definition, tuple[str, ...]], Floats], int]
     run, plan = planned()
     wants = [want for want in plan.wants if not isinstance(want[0].kind, Fit)]  # a fit is stepped, not solved again
     resampling = ResamplingPlan(len(run.queries.post_ids), FEWER, SEED)
-    return Batch(run.queries, wants).run(resampling), len(wants)
+    return ReplicateBatch(run.queries, wants).run(resampling), len(wants)
 
 
 @cache
@@ -142,7 +142,7 @@ def test_what_is_alone_equals_what_is_computed_with_all_the_rest() -> None:
     resampling = ResamplingPlan(len(run.queries.post_ids), FEWER, SEED)
     for definition, grouping in plan.wants[::7]:
         if not isinstance(definition.kind, Fit):
-            alone = Batch(run.queries, [(definition, grouping)]).run(resampling)[definition, grouping.columns]
+            alone = ReplicateBatch(run.queries, [(definition, grouping)]).run(resampling)[definition, grouping.columns]
             assert alone.tobytes() == found[definition, grouping.columns].tobytes(), definition.expanded
 
 

@@ -22,7 +22,7 @@ from evidentia.evaluation.compute import Computation, compute, simulated_kind
 from evidentia.evaluation.curves import reliability_curve
 from evidentia.evaluation.estimates import EstimateBuilder
 from evidentia.evaluation.intervals import Resampling, intervals
-from evidentia.evaluation.plan import OVERALL, Plan, Want
+from evidentia.evaluation.plan import OVERALL, MeasurePlan, Want
 from evidentia.evaluation.replicates import Replicated, replicate
 from evidentia.measures.core import Additive, Sweep
 from evidentia.report.console import HEADLINE
@@ -131,7 +131,7 @@ def cell(shape: str, posts: int, sets: int, seed: int = 2026) -> Counts:
         for method in ("percentile", "bca", "auto"):
             resampling = Resampling(RESAMPLES, number, method=method)
             made = intervals(computation, replicates_of(queries, wants, resampling), resampling)
-            told = EstimateBuilder(CONTRACT, computation, made, resampling).estimates(Plan(tuple(wants)))
+            told = EstimateBuilder(CONTRACT, computation, made, resampling).estimates(MeasurePlan(tuple(wants)))
             for name in NAMES:
                 held[name, method].count(told[name].ci, true[name], warned=_warned(told[name].warnings))
         for name in NAMES:
@@ -148,7 +148,7 @@ def estimates(queries: Queries, names: Iterable[str], seed: int) -> dict[str, Es
     wants = [(definition(name), OVERALL) for name in names]
     computation, resampling = compute(queries, wants), Resampling(RESAMPLES, seed)
     made = intervals(computation, replicates_of(queries, wants, resampling), resampling)
-    return EstimateBuilder(CONTRACT, computation, made, resampling).estimates(Plan(tuple(wants)))
+    return EstimateBuilder(CONTRACT, computation, made, resampling).estimates(MeasurePlan(tuple(wants)))
 
 
 ERRORS, ERROR_POSTS = (0.0, 0.03, 0.06, 0.12), (100, 300, 1000)
@@ -190,7 +190,7 @@ def bars(queries: int, sets: int, posts: int = 200, seed: int = 2026) -> Held:
         run = calibrated(posts, queries, stated(0.0), random)
         want = (definition("ECE"), OVERALL)
         computation = compute(run, [want])
-        ece = EstimateBuilder(CONTRACT, computation, {}, Resampling(0)).estimates(Plan((want,)))["ECE"]
+        ece = EstimateBuilder(CONTRACT, computation, {}, Resampling(0)).estimates(MeasurePlan((want,)))["ECE"]
         columns = reliability_curve(ece, run, 0.95).columns
         for b, n in enumerate(columns["n"]):
             if n >= 20:

@@ -16,7 +16,7 @@ import evidentia
 from evidentia.checks import check_folder
 from evidentia.protocol import Choices, parse_rule, to_document, tune
 from evidentia.synth import synthetic_run
-from evidentia.verify.run import verify_folder
+from evidentia.verifying import verify_numbers
 from verify.made import Copy
 
 
@@ -33,7 +33,7 @@ def result(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 def test_the_result_verifies(result: Path) -> None:
-    found = verify_folder(result)
+    found = verify_numbers(result)
     assert found.mismatches == ()
     assert next(check for check in found.checks if check.name == "given thresholds").comparisons > 400
 
@@ -100,7 +100,7 @@ def test_an_edit_is_noticed(result: Path, tmp_path: Path, edit: Callable[[Path],
     copy = tmp_path / "copy"
     shutil.copytree(result, copy)
     edit(copy)
-    assert any("applied_thresholds" in mismatch.where for mismatch in verify_folder(copy).mismatches)
+    assert any("applied_thresholds" in mismatch.where for mismatch in verify_numbers(copy).mismatches)
 
 
 @pytest.mark.parametrize("choices", [Choices(parse_rule("max-f1")), Choices()], ids=["one", "three states"])
@@ -109,9 +109,9 @@ def test_a_run_without_folds_verifies_and_its_thresholds_are_looked_at(tmp_path:
     frame = tables.per_query.filter(pl.col("fold").cast(pl.String) == "0").drop("fold")
     run = evidentia.read_run(frame)
     evidentia.evaluate(run, thresholds=tune(run, choices), resamples=0).save(tmp_path / "out")
-    assert verify_folder(tmp_path / "out").mismatches == ()
+    assert verify_numbers(tmp_path / "out").mismatches == ()
     another_value(tmp_path / "out")
-    assert any("of its rows" in mismatch.where for mismatch in verify_folder(tmp_path / "out").mismatches)
+    assert any("of its rows" in mismatch.where for mismatch in verify_numbers(tmp_path / "out").mismatches)
 
 
 @pytest.mark.sample(every=2)
@@ -133,7 +133,7 @@ def test_what_does_not_belong_into_a_summary_is_noticed(
     summary = json.loads((copy / "summary.json").read_text(encoding="utf-8"))
     change(summary)
     (copy / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
-    assert any(mismatch.where.startswith("summary.json") for mismatch in verify_folder(copy).mismatches)
+    assert any(mismatch.where.startswith("summary.json") for mismatch in verify_numbers(copy).mismatches)
 
 
 def test_thresholds_of_folds_that_a_run_lacks_are_no_leak() -> None:

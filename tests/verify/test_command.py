@@ -13,8 +13,9 @@ import evidentia
 from cli.command import evidentia as command
 from cli.command import refused
 from evidentia.results import loads
-from evidentia.verify.run import Check, Verification, verify_folder
+from evidentia.verify.run import Check, Verification
 from evidentia.verify.tally import Mismatch
+from evidentia.verifying import verify_numbers
 from results.schemas import faults, schema
 
 from .made import Copy, copied, evaluated, result, small_run
@@ -126,7 +127,7 @@ def test_inputs_are_compared_by_their_bytes(tmp_path: Path) -> None:
     assert (ran.code, ran.out.count("  reported   ")) == (1, 1)
     assert "input candidates.csv: SHA-256" in ran.out
     shutil.rmtree(run)
-    assert len(verify_folder(out, inputs=run).mismatches) == 2
+    assert len(verify_numbers(out, inputs=run).mismatches) == 2
 
 
 def test_a_selective_result_is_not_passed_by_its_hashes_alone(copy: Copy) -> None:
@@ -149,7 +150,7 @@ def test_nothing_compared_is_a_failure() -> None:
 
 def test_progress_is_told(result: Path) -> None:
     seen: list[tuple[int, int]] = []
-    verify_folder(result, lambda done, total: seen.append((done, total)))
+    verify_numbers(result, lambda done, total: seen.append((done, total)))
     assert len(seen) > 10
     assert all(0 <= done <= total for done, total in seen)
 

@@ -12,7 +12,7 @@ import pytest
 
 import evidentia
 from evidentia.tables import DatasetCard
-from evidentia.verify.run import verify_folder
+from evidentia.verifying import verify_numbers
 
 from .made import small_run
 
@@ -97,7 +97,7 @@ def test_the_checks_come_out_the_same(kind: str, rows: Frame, tmp_path: Path) ->
     card = options.pop("card", None)
     run = evidentia.read_run(edit(rows), card=card, by=() if kind != "everything" else ("subreddit",))
     evidentia.evaluate(run, **options).save(tmp_path / "out")
-    found = verify_folder(tmp_path / "out")
+    found = verify_numbers(tmp_path / "out")
     assert found.mismatches == ()
     summary = json.loads((tmp_path / "out" / "summary.json").read_text(encoding="utf-8"))
     said = {check["code"]: check["status"] for check in summary["checks"]}
@@ -109,4 +109,4 @@ def test_topics_of_trec_files_verify(tmp_path: Path) -> None:
     (tmp_path / "run").write_text("1 Q0 d1 1 2.0 x\n1 Q0 d3 2 1.0 x\n3 Q0 d1 1 1.0 x\n", encoding="utf-8")
     run = evidentia.read_trec(tmp_path / "qrels", tmp_path / "run")
     evidentia.evaluate(run, resamples=0).save(tmp_path / "out")
-    assert verify_folder(tmp_path / "out").mismatches == ()
+    assert verify_numbers(tmp_path / "out").mismatches == ()

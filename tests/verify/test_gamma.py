@@ -12,9 +12,9 @@ import pytest
 from evidentia.verify.evidence import read_queries
 from evidentia.verify.folder import ResultFolder
 from evidentia.verify.gamma import COLUMNS, gamma_sheets
-from evidentia.verify.run import verify_folder
 from evidentia.verify.sheet import check_csv
 from evidentia.verify.tally import Tally
+from evidentia.verifying import verify_numbers
 from verify.interval_runs import result, tables
 from verify.made import Copy
 
@@ -45,7 +45,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_an_honest_result_verifies_whole(written: Path) -> None:
     assert (written / FIGURE).is_file()
-    found = verify_folder(written)
+    found = verify_numbers(written)
     assert found.passed, found.mismatches[:5]
     assert checked(written).comparisons > 24
 
@@ -80,10 +80,10 @@ def test_a_changed_cell_is_noticed(written: Path, tmp_path: Path, column: str) -
 def test_a_figure_that_is_missing_or_should_not_be_there_is_noticed(written: Path, tmp_path: Path) -> None:
     shutil.copytree(written, tmp_path / "gone")
     (tmp_path / "gone" / FIGURE).unlink()
-    assert not verify_folder(tmp_path / "gone").passed
+    assert not verify_numbers(tmp_path / "gone").passed
     bare = made(tmp_path / "bare", pool=lambda frame: frame.drop("node_prob"))
     assert not (bare / FIGURE).exists()
-    assert verify_folder(bare).passed
+    assert verify_numbers(bare).passed
     shutil.copy(written / FIGURE, bare / FIGURE)
     Copy(bare).renew(FIGURE)
-    assert any("gamma_sweep" in str(one) for one in verify_folder(bare).mismatches)
+    assert any("gamma_sweep" in str(one) for one in verify_numbers(bare).mismatches)

@@ -19,8 +19,9 @@ from evidentia.tables import Run
 from evidentia.verify.folder import ResultFolder
 from evidentia.verify.given import check_given
 from evidentia.verify.points import Points
-from evidentia.verify.run import read_points, verify_folder
+from evidentia.verify.run import read_points
 from evidentia.verify.tally import Tally
+from evidentia.verifying import verify_numbers
 from verify.made import Copy, copied
 
 CERTIFIED = Choices(None, Targets(post_sensitivity=0.6, post_precision=0.1), certify=True)
@@ -183,7 +184,7 @@ def certified(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Given:
 
 
 def test_a_certified_result_passes_the_whole_verification(certified: Given) -> None:
-    found = verify_folder(certified.folder)
+    found = verify_numbers(certified.folder)
     assert found.mismatches == ()
     assert next(check.comparisons for check in found.checks if check.name == "given thresholds") > 1000
 
@@ -204,7 +205,7 @@ def test_thresholds_from_other_rows_verify_with_the_note(run: Run, tmp_path: Pat
     result = evidentia.evaluate(alone, thresholds=tune(run, CERTIFIED), measures=["AUROC"], resamples=0)
     result.save(tmp_path / "out")
     assert any("`verify` cannot recompute them" in note for note in result.notes)
-    assert verify_folder(tmp_path / "out").mismatches == ()
+    assert verify_numbers(tmp_path / "out").mismatches == ()
 
 
 @pytest.mark.parametrize("label", ["has_evidence", "prob"])
@@ -215,7 +216,7 @@ def test_an_edit_of_a_tune_row_is_noticed(certified: Given, tmp_path: Path, labe
     target.parquet(
         "tune.parquet", lambda t: t.with_columns(pl.when(first).then(change).otherwise(pl.col(label)).alias(label))
     )
-    places = [mismatch.where for mismatch in verify_folder(target.folder).mismatches]
+    places = [mismatch.where for mismatch in verify_numbers(target.folder).mismatches]
     assert any("thresholds.json" in place or "tune.parquet" in place or "notes" in place for place in places)
 
 

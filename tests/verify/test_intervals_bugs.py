@@ -12,8 +12,8 @@ import pytest
 from evidentia.stats import intervals as limits
 from evidentia.stats.resampling import ResamplingPlan
 from evidentia.verify import detection, twins
-from evidentia.verify.run import verify_folder
 from evidentia.verify.sweeps import Sweep
+from evidentia.verifying import verify_numbers
 from verify.interval_runs import checked, result, tables, where
 
 NAMES = ("AUROC", "Brier", "F1(t=gate)", "nDCG@10", "ScreeningSensitivity(unit=post)", "CalibrationSlope", "HitRate@1")
@@ -162,11 +162,11 @@ def test_a_wrong_twin_of_a_sweep_never_agrees(tmp_path: Path, monkeypatch: pytes
     written = result(tmp_path / "out", tables()[0], measures=["AUROC", "nDCG@1"])
     monkeypatch.setitem(twins.TWINS, ("detection", "AUROC"), [({}, twins.SweepTwin(read=_half))])
     assert "AUROC: ci low" in where(checked(written))
-    assert "summary.json: AUROC: value" in [mismatch.where for mismatch in verify_folder(written).mismatches]
+    assert "summary.json: AUROC: value" in [mismatch.where for mismatch in verify_numbers(written).mismatches]
 
 
 def test_a_wrong_twin_of_a_mean_never_agrees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written = result(tmp_path / "out", tables()[0], measures=["AUROC", "nDCG@3"])
     monkeypatch.setattr("evidentia.verify.ranking.share", lambda top, bottom: top)
     assert "nDCG@3: ci low" in where(checked(written))
-    assert "summary.json: nDCG@3: value" in [mismatch.where for mismatch in verify_folder(written).mismatches]
+    assert "summary.json: nDCG@3: value" in [mismatch.where for mismatch in verify_numbers(written).mismatches]

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from evidentia.verify.run import verify_folder
+from evidentia.verifying import verify_numbers
 
 from .made import Content, Copy, copied, evaluated, result, small_run
 
@@ -241,7 +241,7 @@ def test_there_are_enough_edits_and_none_twice() -> None:
 
 
 def test_the_result_verifies_before_it_is_edited(result: Path) -> None:
-    found = verify_folder(result)
+    found = verify_numbers(result)
     assert (found.passed, found.mismatches) == (True, ())
     assert found.comparisons > 20_000
 
@@ -251,14 +251,14 @@ def test_the_result_verifies_before_it_is_edited(result: Path) -> None:
 def test_a_single_edit_is_noticed(part: str, name: str, result: Path, tmp_path: Path) -> None:
     copy = copied(result, tmp_path / "out")
     EDITS[part, name](copy)
-    assert verify_folder(copy.folder).mismatches
+    assert verify_numbers(copy.folder).mismatches
 
 
 @pytest.fixture(scope="session")
 def resampled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("resampled")
     out = evaluated(small_run(home / "run"), home / "out", resamples=50)
-    assert verify_folder(out).passed
+    assert verify_numbers(out).passed
     return out
 
 
@@ -267,4 +267,4 @@ def resampled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_single_edit_of_an_interval_is_noticed(edit: Edit, resampled: Path, tmp_path: Path) -> None:
     copy = copied(resampled, tmp_path / "out")
     edit(copy)
-    assert verify_folder(copy.folder).mismatches
+    assert verify_numbers(copy.folder).mismatches

@@ -15,7 +15,8 @@ from evidentia.errors import InputError
 from evidentia.evaluation.load import load_result
 from evidentia.verify.folder import ResultFolder
 from evidentia.verify.points import Points
-from evidentia.verify.run import read_points, verify_folder
+from evidentia.verify.run import read_points
+from evidentia.verifying import verify_numbers
 from sampling import examples
 
 from .made import Copy, copied, result
@@ -52,7 +53,7 @@ def test_an_edit_is_noticed_or_changes_no_number(data: st.DataObject, result: Pa
         if new == cells[row][column]:
             return
         copy.cell("per_query.csv", row, cells[0][column], lambda _: new)
-        if verify_folder(copy.folder).passed:
+        if verify_numbers(copy.folder).passed:
             assert unchanged(copy, result)
 
 

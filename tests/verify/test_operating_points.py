@@ -18,7 +18,7 @@ from evidentia.evaluation.operating_points import threshold_grid
 from evidentia.verify.bands import check_bands
 from evidentia.verify.figures import BANDS
 from evidentia.verify.folder import ResultFolder
-from evidentia.verify.operating_points import operating_sheets, thresholds
+from evidentia.verify.operating import operating_sheets, thresholds
 from evidentia.verify.sheet import check_csv
 from evidentia.verify.study import read_study
 from evidentia.verify.tally import Tally
@@ -43,7 +43,7 @@ def checked(path: Path) -> Tally:
     """What verification makes of the figures over thresholds, and of all bands."""
     folder, tally = ResultFolder(path), Tally()
     study = read_study(folder)
-    for sheet in operating_sheets(study.queries, bands=folder.summary["resamples"] > 0):
+    for sheet in operating_sheets(study, bands=folder.summary["resamples"] > 0):
         check_csv(folder, sheet, tally, skip=BANDS)
     check_bands(folder, study, tally)
     return tally

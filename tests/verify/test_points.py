@@ -10,7 +10,8 @@ import pytest
 
 import evidentia
 from evidentia.synth import synthetic_run
-from evidentia.verify.run import Verification, verify_folder
+from evidentia.verify.run import Verification
+from evidentia.verifying import verify_numbers
 from shared_data.data import folder as shared
 
 from .made import evaluated, small_run
@@ -40,7 +41,7 @@ def clean(found: Verification, at_least: int) -> None:
 def verified(frame: pl.DataFrame, out: Path, *, by: tuple[str, ...] = (), **options: Any) -> Verification:
     run = evidentia.read_run(frame, by=by)
     evidentia.evaluate(run, by=by, **{"resamples": 0, **options}).save(out)
-    return verify_folder(out)
+    return verify_numbers(out)
 
 
 @pytest.mark.sample(every=2)
@@ -48,11 +49,11 @@ def verified(frame: pl.DataFrame, out: Path, *, by: tuple[str, ...] = (), **opti
 def test_every_profile_with_slices_both_populations_and_tuned_thresholds(
     profile: str, run: Path, tmp_path: Path
 ) -> None:
-    clean(verify_folder(evaluated(run, tmp_path / "out", profile=profile, dual=True)), 80_000)
+    clean(verify_numbers(evaluated(run, tmp_path / "out", profile=profile, dual=True)), 80_000)
 
 
 def test_with_intervals_the_warnings_about_small_samples_are_looked_at(run: Path, tmp_path: Path) -> None:
-    found = verify_folder(evaluated(run, tmp_path / "out", resamples=20))
+    found = verify_numbers(evaluated(run, tmp_path / "out", resamples=20))
     clean(found, 50_000)
     assert [check.name for check in found.checks[-2:]] == ["intervals", "bands"]
 
@@ -139,7 +140,7 @@ def test_a_candidates_table_without_gold_marks_or_node_probabilities(run: Path, 
     candidates = pl.read_csv(run / "candidates.csv").drop("is_gold", "node_prob")
     read = evidentia.read_run(run / "per_query.csv", candidates=candidates)
     evidentia.evaluate(read, profile="paper", resamples=0).save(tmp_path / "out")
-    clean(verify_folder(tmp_path / "out"), 20_000)
+    clean(verify_numbers(tmp_path / "out"), 20_000)
 
 
 def test_trec_files(tmp_path: Path) -> None:
@@ -148,7 +149,7 @@ def test_trec_files(tmp_path: Path) -> None:
     for profile in PROFILES:
         read = evidentia.read_trec(tmp_path / "qrels", tmp_path / "run")
         evidentia.evaluate(read, profile=profile, resamples=0).save(tmp_path / profile)
-        clean(verify_folder(tmp_path / profile), 300)
+        clean(verify_numbers(tmp_path / profile), 300)
 
 
 @pytest.mark.parametrize("profile", ["audit", "paper"])
@@ -157,14 +158,14 @@ def test_the_published_runs(name: str, profile: str, tmp_path: Path) -> None:
     columns = {"gold_sent_uids": "gold_ids", "ranked_sent_uids": "reranked_topk"}
     read = evidentia.read_run(shared("published-runs") / name / "per_query.csv", mapping=columns)
     evidentia.evaluate(read, profile=profile, dual=True, resamples=0).save(tmp_path / "out")
-    clean(verify_folder(tmp_path / "out"), 100_000)
+    clean(verify_numbers(tmp_path / "out"), 100_000)
 
 
 def test_the_example_of_trec_eval(tmp_path: Path) -> None:
     home = shared("trec-eval")
     read = evidentia.read_trec(home / "qrels.test", home / "results.test", ties="trec")
     evidentia.evaluate(read, resamples=0).save(tmp_path / "out")
-    clean(verify_folder(tmp_path / "out"), 1_000)
+    clean(verify_numbers(tmp_path / "out"), 1_000)
 
 
 def test_a_fold_that_cannot_be_tuned(run: Path, tmp_path: Path) -> None:

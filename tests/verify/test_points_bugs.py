@@ -28,7 +28,7 @@ from evidentia.measures import (
 from evidentia.measures.core import Outcome, ratio
 from evidentia.protocol import thresholds
 from evidentia.stats import spread, sweeps
-from evidentia.verify.run import verify_folder
+from evidentia.verifying import verify_numbers
 
 from .made import small_run
 
@@ -185,7 +185,7 @@ BUGS: dict[str, Callable[[Patch], object]] = {
 def found_at(run: Any, out: Path) -> list[str]:
     """Where the summary of an evaluation does not match."""
     evidentia.evaluate(run, resamples=0).save(out)
-    return [mismatch.where for mismatch in verify_folder(out).mismatches if mismatch.where.startswith("summary.json")]
+    return [mismatch.where for mismatch in verify_numbers(out).mismatches if mismatch.where.startswith("summary.json")]
 
 
 def test_without_a_bug_the_run_verifies(run: Any, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from evidentia import selective
-from evidentia.verify.run import verify_folder
+from evidentia.verifying import verify_numbers
 
 
 def table(seed: int, *, abstained: float = 0.3, clusters: int = 12, perfect: bool = False) -> pl.DataFrame:
@@ -52,6 +52,6 @@ CASES: dict[str, tuple[pl.DataFrame, dict[str, Any]]] = {
 @pytest.mark.parametrize(("frame", "options"), CASES.values(), ids=CASES)
 def test_an_edge_is_found_again(tmp_path: Path, frame: pl.DataFrame, options: dict[str, Any]) -> None:
     selective.evaluate(frame, **({"seed": 3, "resamples": 60} | options)).save(tmp_path / "out")
-    found = verify_folder(tmp_path / "out")
+    found = verify_numbers(tmp_path / "out")
     assert found.mismatches == ()
     assert found.comparisons > 500

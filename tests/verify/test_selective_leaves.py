@@ -15,7 +15,7 @@ import pytest
 
 from evidentia import selective
 from evidentia.synth.phq8 import synthetic_phq8
-from evidentia.verify.run import verify_folder
+from evidentia.verifying import verify_numbers
 
 Place = tuple[str | int, ...]
 NAMED = [
@@ -119,14 +119,14 @@ def test_every_leaf_is_compared(make: Any, tmp_path: Path, monkeypatch: pytest.M
     folder = tmp_path / "result"
     make(folder)
     summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-    assert verify_folder(folder).mismatches == ()
+    assert verify_numbers(folder).mismatches == ()
     drawn_once(monkeypatch)
     tried, missed = 0, []
     for what, changed in edits(summary):
         write(folder, changed)
         tried += 1
         # tables repeat the summary, so what they notice is not counted
-        if not any("tables/" not in mismatch.where for mismatch in verify_folder(folder).mismatches):
+        if not any("tables/" not in mismatch.where for mismatch in verify_numbers(folder).mismatches):
             missed.append(what)
     assert missed == []
     assert tried > 120
@@ -154,10 +154,10 @@ def drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_signals_that_a_spreadsheet_would_run_are_verified(tmp_path: Path) -> None:
     rows = {"cluster_id": [1, 2, 3], "item": list("aaa"), "pred": [2, 3, 0], "gt": [2, 1, 1], "=sure": [5, 4, 4]}
     selective.evaluate(pl.DataFrame(rows), confidence="=sure", **FEW).save(tmp_path / "out")
-    assert verify_folder(tmp_path / "out").mismatches == ()
+    assert verify_numbers(tmp_path / "out").mismatches == ()
 
 
 def test_an_input_more_is_noticed(tmp_path: Path) -> None:
     compared(tmp_path / "out")
     shutil.copy(tmp_path / "out" / "items.csv", tmp_path / "out" / "against_items.csv")
-    assert verify_folder(tmp_path / "out").mismatches
+    assert verify_numbers(tmp_path / "out").mismatches

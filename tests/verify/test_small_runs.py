@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evidentia
-from evidentia.verify.run import Verification, verify_folder
+from evidentia.verify.run import Verification
+from evidentia.verifying import verify_numbers
 from sampling import examples
 
 PROBS: Sequence[Sequence[float]] = (
@@ -49,7 +50,7 @@ def frame(
 
 def verified(table: pl.DataFrame, folder: Path, **options: Any) -> Verification:
     evidentia.evaluate(evidentia.read_run(table), **{"resamples": 50, **options}).save(folder)
-    return verify_folder(folder)
+    return verify_numbers(folder)
 
 
 @examples(20)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from evidentia.checks import attribution, data, folder, leakage, numbers, reporting, selective
+from evidentia.checks.again import subject_in_memory
 from evidentia.checks.folder import read_subject
 from evidentia.checks.registry import CHECKS, Check
 from evidentia.checks.subject import Subject
@@ -17,6 +18,7 @@ __all__ = [
     "CHECKS",
     "Check",
     "Subject",
+    "check_again",
     "check_folder",
     "check_items",
     "check_result",
@@ -42,6 +44,11 @@ def check_items(evaluation: Evaluation, items: Items) -> tuple[Finding, ...]:
     """The checks of a predictor that may abstain, in the order of their codes."""
     subject = Subject(evaluation, items=items)
     return tuple(CHECKS[code](subject) for code in sorted(CHECKS) if CHECKS[code].about == "items")
+
+
+def check_again(path: Path) -> tuple[Finding, ...]:
+    """The checks that a written result must list: its evaluation made them, and they come out the same."""
+    return check_subject(subject_in_memory(path))
 
 
 def check_folder(path: Path) -> tuple[Finding, ...]:

@@ -17,8 +17,7 @@ from evidentia.evaluation.plan import OVERALL, Grouping, Key
 from evidentia.measures import Definition
 from evidentia.measures.core import Additive, Fit, Outcome, Statistic
 from evidentia.results.measure import Args
-from evidentia.stats.counting import add_up
-from evidentia.stats.exact import powers_above, split
+from evidentia.stats.exact import add_up, powers_above, split
 from evidentia.tables.queries import Queries
 
 Columns = tuple[str, ...]
@@ -34,7 +33,7 @@ class ClusterSums:
         for definition, grouping in wants:
             wanted.setdefault(_key(definition, grouping.columns), set()).add(grouping.columns)
         self.at: dict[Key, list[Floats | None]] = {}
-        self.tables: dict[Columns, _Table] = {}
+        self.tables: dict[Columns, _SumTable] = {}
         self.home: dict[tuple[object, ...], Columns] = {}  # which table holds a statistic's sums for a grouping
         for definition, grouping in wants:
             key = (_key(definition, grouping.columns), grouping.columns)
@@ -43,7 +42,7 @@ class ClusterSums:
             finest = _finest(definition, grouping, wanted[key[0]], groupings)
             self.home[key] = finest.columns
             if finest.columns not in self.tables:
-                self.tables[finest.columns] = _Table(queries, finest)
+                self.tables[finest.columns] = _SumTable(queries, finest)
             table = self.tables[finest.columns]
             if _key(definition, grouping.columns) not in table.rows:
                 table.add(_key(definition, grouping.columns), *self._columns(queries, definition, finest, table))
@@ -93,7 +92,7 @@ class ClusterSums:
         return np.stack([nothing if at is None else kind.step(at, part) for at, part in steps])
 
     def _columns(
-        self, queries: Queries, definition: Definition, grouping: Grouping, table: _Table
+        self, queries: Queries, definition: Definition, grouping: Grouping, table: _SumTable
     ) -> tuple[Floats, Ints, Ints | None, float | Floats | None]:
         """A statistic's columns with the cluster and group of each row, and the bound of their values."""
         kind, args = definition.kind, definition.args
@@ -122,7 +121,7 @@ class ClusterSums:
         return columns
 
 
-class _Table:
+class _SumTable:
     """The sums of many statistics over the groups of one grouping, as one matrix."""
 
     def __init__(self, queries: Queries, grouping: Grouping) -> None:
@@ -260,7 +259,7 @@ def _outer_partition(queries: Queries, grouping: Grouping) -> list[Ints]:
 
 
 def _statistic_columns(
-    queries: Queries, grouping: Grouping, statistic: Statistic, args: Args, table: _Table
+    queries: Queries, grouping: Grouping, statistic: Statistic, args: Args, table: _SumTable
 ) -> tuple[Floats, Ints, Ints | None]:
     """A statistic's columns, with the cluster and the group of each row."""
     if statistic.unit == "query":

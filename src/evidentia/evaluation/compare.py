@@ -9,7 +9,7 @@ import numpy as np
 
 from evidentia.array_types import Floats, Ints
 from evidentia.errors import InputError, counted, shown
-from evidentia.evaluation.choose import Choice
+from evidentia.evaluation.choose import MeasureChoice
 from evidentia.evaluation.cluster_sums import per_cluster
 from evidentia.evaluation.compute import Computation, compute, simulated_kind
 from evidentia.evaluation.deltas import Contrast, DeltaBuilder, OnMismatch, judged, refuse_settings
@@ -17,7 +17,7 @@ from evidentia.evaluation.intervals import Resampling
 from evidentia.evaluation.plan import (
     OVERALL,
     Grouping,
-    Plan,
+    MeasurePlan,
     Thresholds,
     Want,
     grouping_by,
@@ -31,8 +31,8 @@ from evidentia.results import Comparison, Delta, Design, pairs
 from evidentia.results.measure import Args
 from evidentia.results.profiles import PER_CRITERION
 from evidentia.results.sample_size import Sample, comparison_warnings, left_out_warning
-from evidentia.stats.driver import Progress, part_of
 from evidentia.stats.intervals import Limits, standard_errors, t_quantile
+from evidentia.stats.resampling import Progress, part_of
 from evidentia.stats.testing import t_test
 from evidentia.tables import Run
 from evidentia.tables.queries import Queries
@@ -42,7 +42,7 @@ ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
-class System:
+class NamedRun:
     """A run under the name that the comparison calls it by."""
 
     name: str
@@ -50,8 +50,8 @@ class System:
 
 
 def compare_systems(
-    systems: Sequence[System],
-    choice: Choice,
+    systems: Sequence[NamedRun],
+    choice: MeasureChoice,
     resampling: Resampling,
     *,
     alpha: float = 0.05,
@@ -87,7 +87,7 @@ def compare_systems(
     )
 
 
-def _refuse_what_cannot_be(systems: Sequence[System], resampling: Resampling, alpha: float) -> None:
+def _refuse_what_cannot_be(systems: Sequence[NamedRun], resampling: Resampling, alpha: float) -> None:
     if len(systems) < 2:
         raise InputError("A comparison needs at least two results.")
     if len({system.name for system in systems}) < len(systems):
@@ -95,7 +95,7 @@ def _refuse_what_cannot_be(systems: Sequence[System], resampling: Resampling, al
     refuse_settings(resampling, alpha)
 
 
-def align(systems: Sequence[System], on_mismatch: OnMismatch) -> tuple[list[System], list[str]]:
+def align(systems: Sequence[NamedRun], on_mismatch: OnMismatch) -> tuple[list[NamedRun], list[str]]:
     """Cut every run to the queries that all have, if that was asked for; else a difference is an error that lists it."""
     keys = [_keys(system.run.queries) for system in systems]
     shared = set(keys[0]).intersection(*keys[1:])
@@ -126,7 +126,7 @@ def _keys(queries: Queries) -> list[QueryKey]:
     return [(posts[p], criteria[c]) for p, c in zip(queries.post, queries.criterion, strict=True)]
 
 
-def _cut(system: System, keys: Sequence[QueryKey], order: Sequence[QueryKey]) -> System:
+def _cut(system: NamedRun, keys: Sequence[QueryKey], order: Sequence[QueryKey]) -> NamedRun:
     """The queries in the given order, with posts and criteria numbered by it, so that equal keys have equal codes."""
     at = {key: row for row, key in enumerate(keys)}
     rows = np.array([at[key] for key in order])
@@ -135,7 +135,7 @@ def _cut(system: System, keys: Sequence[QueryKey], order: Sequence[QueryKey]) ->
     part = system.run.queries.take(rows)
     queries = replace(part, post=post, post_ids=post_ids, criterion=criterion, criterion_ids=criterion_ids)
     whole = len(queries) == len(post_ids) * len(criterion_ids)
-    return System(
+    return NamedRun(
         system.name, replace(system.run, queries=replace(queries, complete=whole), frame=system.run.frame[rows])
     )
 
@@ -146,7 +146,7 @@ def _numbered(labels: Sequence[str]) -> tuple[Ints, tuple[str, ...]]:
     return np.array([codes[label] for label in labels]), tuple(codes)
 
 
-def _same_gold(one: System, other: System) -> None:
+def _same_gold(one: NamedRun, other: NamedRun) -> None:
     different = one.run.queries.label != other.run.queries.label
     columns = [system.run.frame for system in (one, other) if "gold_sent_uids" in system.run.frame.columns]
     if len(columns) == 2:
@@ -160,7 +160,7 @@ def _same_gold(one: System, other: System) -> None:
         )
 
 
-def _shared(choice: Choice, systems: Sequence[System]) -> tuple[list[Definition], list[str]]:
+def _shared(choice: MeasureChoice, systems: Sequence[NamedRun]) -> tuple[list[Definition], list[str]]:
     """What can be compared, and where measures were asked for, a note about each that cannot."""
     requests = {name: resolve(name, choice.profile) for name in choice.names}
     if any(request.group for request in requests.values()):
@@ -185,8 +185,8 @@ class _Side:
     thresholds: Thresholds
 
 
-def _side(system: System, definitions: Sequence[Definition]) -> _Side:
-    run, thresholds = with_tuned_decisions(system.run, Plan(tuple((d, OVERALL) for d in definitions)))
+def _side(system: NamedRun, definitions: Sequence[Definition]) -> _Side:
+    run, thresholds = with_tuned_decisions(system.run, MeasurePlan(tuple((d, OVERALL) for d in definitions)))
     return _Side(system.name, run.queries, thresholds)
 
 

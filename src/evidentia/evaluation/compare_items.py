@@ -33,8 +33,8 @@ from evidentia.results.profiles import COVERAGES, SELECTIVE
 from evidentia.results.sample_size import cluster_warnings, left_out_warning
 from evidentia.results.selective import Answered, never_significant, out_of_reach, refused_mean, untested_area
 from evidentia.stats.coverage import counts_to_reach
-from evidentia.stats.driver import Progress, over_replicates
 from evidentia.stats.intervals import percentile_limits
+from evidentia.stats.resampling import Progress, over_replicates
 from evidentia.stats.testing import bootstrap_p
 from evidentia.tables.items import Items
 from evidentia.tables.order import without_zeros

@@ -17,8 +17,7 @@ from evidentia.protocol import UNTUNABLE
 from evidentia.results import Distribution
 from evidentia.results.measure import Args, Population
 from evidentia.results.sample_size import Kind, Sample, interval_warnings
-from evidentia.stats.counting import add_up
-from evidentia.stats.exact import ExactSums
+from evidentia.stats.exact import ExactSums, add_up
 from evidentia.stats.intervals import effective_clusters
 from evidentia.stats.spread import grouped_distributions
 from evidentia.stats.sweeps import Counts, sweep_counts

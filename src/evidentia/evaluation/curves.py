@@ -12,9 +12,8 @@ from evidentia.measures.calibration import bin_of
 from evidentia.protocol.dynamic_k import gamma_sweep
 from evidentia.results import Curve, Estimate
 from evidentia.stats.bands import precision_on_grid, tpr_on_grid
-from evidentia.stats.driver import over_replicates
 from evidentia.stats.intervals import Limits, percentile_limits, share_limits
-from evidentia.stats.resampling import ResamplingPlan
+from evidentia.stats.resampling import ResamplingPlan, over_replicates
 from evidentia.stats.sweeps import Counts, sweep_counts
 from evidentia.tables.queries import Queries
 

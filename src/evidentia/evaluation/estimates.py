@@ -8,12 +8,12 @@ import numpy as np
 
 from evidentia.evaluation.compute import Cell, Computed
 from evidentia.evaluation.intervals import Intervals, Resampling
-from evidentia.evaluation.plan import Grouping, Plan
+from evidentia.evaluation.plan import Grouping, MeasurePlan
 from evidentia.measures import Definition, Profile
 from evidentia.measures.core import Macro
 from evidentia.results import Estimate
 from evidentia.results.names import group_suffix
-from evidentia.results.sample_size import left_out_warning
+from evidentia.results.sample_size import interval_reason, left_out_warning
 from evidentia.stats.spread import fold_summary
 
 
@@ -26,7 +26,7 @@ class EstimateBuilder:
     intervals: Intervals
     resampling: Resampling
 
-    def estimates(self, plan: Plan) -> dict[str, Estimate]:
+    def estimates(self, plan: MeasurePlan) -> dict[str, Estimate]:
         """Every number by its canonical name, in the order of the plan."""
         columns = {(d, g.columns): g for d, g in plan.wants}
         estimates: dict[str, Estimate] = {}
@@ -75,9 +75,8 @@ class EstimateBuilder:
         notes = [
             *self.computed.sample_warnings(definition, grouping, index, resampling.method, resampling.level),
             *left_out_warning(interval.left_out, resampling.resamples),
+            *interval_reason(interval.reason, given=interval.limits is not None),
         ]
-        if interval.reason is not None:
-            notes.append(f"{'interval' if interval.limits else 'no interval'}: {interval.reason}")
         return replace(
             estimate,
             ci=interval.limits,

@@ -18,13 +18,13 @@ from evidentia.evaluation.intervals import Resampling, intervals
 from evidentia.evaluation.item_curves import risk_coverage_curves, stems
 from evidentia.evaluation.items import ItemComputation, plan_for_items, unit_of
 from evidentia.evaluation.operating_points import operating_curves
-from evidentia.evaluation.plan import OVERALL, Plan, Thresholds, plan_for, unmet, with_tuned_decisions
+from evidentia.evaluation.plan import OVERALL, MeasurePlan, Thresholds, plan_for, unmet, with_tuned_decisions
 from evidentia.evaluation.replicates import replicate
 from evidentia.measures import PROFILES, Definition, Profile, canonical, profile_named, resolve
 from evidentia.results import Estimate, Evaluation, OtherDefinition
 from evidentia.results.curve import EVERY_CURVE
 from evidentia.results.profiles import SELECTIVE
-from evidentia.stats.driver import Progress
+from evidentia.stats.resampling import Progress
 from evidentia.tables import Items, Run
 
 
@@ -125,7 +125,7 @@ def _item_dataset(items: Items, signals: Sequence[str]) -> dict[str, object]:
 
 
 def other_definitions(
-    run: Run, profile: Profile, plan: Plan, estimates: Mapping[str, Estimate]
+    run: Run, profile: Profile, plan: MeasurePlan, estimates: Mapping[str, Estimate]
 ) -> tuple[OtherDefinition, ...]:
     """What the same names mean, and give, under the other profiles, wherever the value differs."""
     asked: dict[tuple[str, Definition], list[str]] = {}
@@ -136,7 +136,7 @@ def other_definitions(
             if meant != definition and unmet(meant, run) is None:
                 asked.setdefault((name, meant), []).append(other.name)
     wants = tuple((definition, OVERALL) for _, definition in asked)
-    run, _ = with_tuned_decisions(run, Plan(wants))
+    run, _ = with_tuned_decisions(run, MeasurePlan(wants))
     computation = compute(run.queries, wants)
     found = []
     for (name, definition), profiles in asked.items():
@@ -178,7 +178,7 @@ def _threshold_records(thresholds: Thresholds) -> tuple[dict[str, object], ...]:
     )
 
 
-def _per_query(computation: Computation, plan: Plan, profile: Profile) -> dict[str, tuple[Floats, Bools]]:
+def _per_query(computation: Computation, plan: MeasurePlan, profile: Profile) -> dict[str, tuple[Floats, Bools]]:
     overall = dict.fromkeys(definition for definition, grouping in plan.wants if not grouping.columns)
     behind = {definition.name(profile): computation.per_query(definition) for definition in overall}
     found = {name: (rows.values, rows.counted) for name, rows in behind.items() if rows is not None}

@@ -9,11 +9,12 @@ from typing import Literal
 import numpy as np
 
 from evidentia.array_types import Floats, Ints
-from evidentia.errors import InputError, counted
+from evidentia.errors import InputError
 from evidentia.evaluation.compute import Cell, Computed
 from evidentia.evaluation.plan import Key
 from evidentia.evaluation.replicates import Replicated
 from evidentia.measures.core import Additive, Outcome, Selective
+from evidentia.results.sample_size import CONVENTION, NEVER, SAME, exact_limits
 from evidentia.stats.gaps import gap_limits
 from evidentia.stats.intervals import (
     Bounds,
@@ -29,7 +30,6 @@ from evidentia.tables.queries import Queries
 
 Method = Literal["auto", "percentile", "bca"]
 INVERSION = "test inversion"
-SAME = "every resample gives the same value"
 
 
 @dataclass(frozen=True)
@@ -175,9 +175,9 @@ def interval_of(
     limits = made.limits
     left_out = int(limits.left_out[index])
     if outcome.flaws[index] > 0:
-        return Interval(None, None, left_out, "the value is a convention, not a measurement")
+        return Interval(None, None, left_out, CONVENTION)
     if left_out >= resampling.resamples:
-        return Interval(None, None, left_out, "undefined in every resample")
+        return Interval(None, None, left_out, NEVER)
     low, high = float(limits.low[index]), float(limits.high[index])
     if spread_out(low, high):
         stands_in = made.percentile is not None and index in made.percentile
@@ -185,8 +185,7 @@ def interval_of(
     value = float(outcome.values[index])
     if proportion and value in bounds:
         exact = _exact(value, bounds, clusters, resampling.level)
-        reason = f"{SAME}, so the limits are exact binomial over {counted(clusters, unit)}"
-        return Interval(exact, "clopper-pearson", left_out, reason)
+        return Interval(exact, "clopper-pearson", left_out, exact_limits(clusters, unit))
     return Interval(None, None, left_out, SAME)
 
 

@@ -12,9 +12,8 @@ from evidentia.evaluation.intervals import Resampling
 from evidentia.evaluation.items import plan_over
 from evidentia.results import Curve
 from evidentia.stats.coverage import counts_to_reach
-from evidentia.stats.driver import over_replicates
 from evidentia.stats.intervals import percentile_limits
-from evidentia.stats.resampling import ResamplingPlan
+from evidentia.stats.resampling import ResamplingPlan, over_replicates
 from evidentia.stats.risk_coverage import Ranking, ranking
 from evidentia.tables.items import Items
 

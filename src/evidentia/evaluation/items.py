@@ -15,7 +15,7 @@ from evidentia.errors import InputError
 from evidentia.evaluation.cluster_sums import defined
 from evidentia.evaluation.compute import Cell
 from evidentia.evaluation.intervals import Resampling
-from evidentia.evaluation.plan import OVERALL, Grouping, Key, Plan, Want
+from evidentia.evaluation.plan import OVERALL, Grouping, Key, MeasurePlan, Want
 from evidentia.evaluation.replicates import Replicated
 from evidentia.measures import Definition, resolve
 from evidentia.measures.core import Outcome, Selective
@@ -26,8 +26,7 @@ from evidentia.results.names import group_suffix
 from evidentia.results.profiles import COVERAGES, SELECTIVE, selective_names
 from evidentia.results.sample_size import cluster_warnings
 from evidentia.results.selective import area_ends_early
-from evidentia.stats.driver import Progress, over_replicates
-from evidentia.stats.resampling import LeaveOneOut, ResamplingPlan
+from evidentia.stats.resampling import LeaveOneOut, Progress, ResamplingPlan, over_replicates
 from evidentia.stats.risk_coverage import Curves, Ranking, oracle, ranking, within_ties
 from evidentia.tables.items import PHQ8_ROLE, Items
 
@@ -36,7 +35,7 @@ ALL = "all"
 
 
 @dataclass(frozen=True)
-class ItemPlan(Plan):
+class ItemPlan(MeasurePlan):
     """What is computed on items, and the confidences that order them."""
 
     signals: tuple[str, ...] = ()

@@ -89,7 +89,7 @@ Thresholds = Mapping[str, Mapping[str, Threshold]]  # by cut, then by fold
 
 
 @dataclass(frozen=True)
-class Plan:
+class MeasurePlan:
     """What is computed: each definition with its groupings, and what cannot be, with the reason.
 
     ``only`` holds the groups that were asked for by name; where a definition and grouping are not in it, all are reported.
@@ -114,7 +114,7 @@ class Plan:
         return tuple(NotComputed(family, reason, tuple(names)) for (family, reason), names in gathered.items())
 
 
-def plan_for(run: Run, profile: Profile, names: Iterable[str], by: Sequence[str]) -> Plan:
+def plan_for(run: Run, profile: Profile, names: Iterable[str], by: Sequence[str]) -> MeasurePlan:
     """Resolve names to definitions and pair each with the groupings it is reported for."""
     reserved = [column for column in by if column in STANDARD_GROUPS]
     if reserved:
@@ -149,7 +149,7 @@ def plan_for(run: Run, profile: Profile, names: Iterable[str], by: Sequence[str]
             only.pop((definition, grouping.columns), None)
             wants.setdefault((definition, grouping.columns), (definition, grouping))
     ordered = sorted(wants.values(), key=lambda want: bool(want[1].columns))  # the whole run first, then group by group
-    return Plan(tuple(ordered), tuple(gaps.items()), only, curves_of(d.measure.base for d, _ in ordered))
+    return MeasurePlan(tuple(ordered), tuple(gaps.items()), only, curves_of(d.measure.base for d, _ in ordered))
 
 
 def _groupings_of(
@@ -191,7 +191,7 @@ def grouping_of(group: Group, run: Run) -> Grouping:
     return grouping
 
 
-def with_tuned_decisions(run: Run, plan: Plan) -> tuple[Run, Thresholds]:
+def with_tuned_decisions(run: Run, plan: MeasurePlan) -> tuple[Run, Thresholds]:
     """Choose the thresholds that tuned definitions ask for, and add their decisions to the queries."""
     decisions: dict[str, Decisions] = {}
     thresholds: dict[str, Mapping[str, Threshold]] = {}

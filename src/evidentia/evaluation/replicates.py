@@ -14,9 +14,8 @@ from evidentia.evaluation.plan import Grouping, Key, Want
 from evidentia.measures import Definition
 from evidentia.measures.core import Additive, Fit, Macro, Sweep
 from evidentia.results.measure import Args
-from evidentia.stats.driver import Progress, each_block, over_replicates, part_of
 from evidentia.stats.exact import in_order
-from evidentia.stats.resampling import LeaveOneOut, Plan
+from evidentia.stats.resampling import LeaveOneOut, Progress, ReplicatePlan, each_block, over_replicates, part_of
 from evidentia.stats.segments import Segments, segments
 from evidentia.tables.queries import Queries
 
@@ -39,7 +38,7 @@ class Replicated:
 def replicate(
     queries: Queries,
     wants: Sequence[Want],
-    plan: Plan,
+    plan: ReplicatePlan,
     progress: Progress | None = None,
     *,
     jackknife: bool = False,
@@ -56,7 +55,7 @@ def replicate(
     batches = _batches(wants, plan.resamples + (left_out.resamples if left_out else 0))
     for done, wanted in enumerate(batches):
         report = part_of(progress, done, len(batches))
-        batch = Batch(queries, wanted)
+        batch = ReplicateBatch(queries, wanted)
         values = batch.run(plan, report)
         without = batch.run(left_out) if left_out else {}
         for definition, grouping in wanted:
@@ -69,7 +68,7 @@ def has_gaps(definition: Definition) -> bool:
     return isinstance(definition.kind, Additive) and definition.kind.gaps is not None
 
 
-def _gaps(queries: Queries, wants: Sequence[Want], plan: Plan) -> Iterator[Replicated]:
+def _gaps(queries: Queries, wants: Sequence[Want], plan: ReplicatePlan) -> Iterator[Replicated]:
     """The gaps of sums of absolute gaps, in every replicate."""
     sums = ClusterSums(queries, wants)
     blocks = [block for _, block in each_block(sums.gaps, plan)] if wants else []
@@ -95,7 +94,7 @@ def _batches(wants: Sequence[Want], resamples: int) -> list[list[Want]]:
     return batches
 
 
-class Batch:
+class ReplicateBatch:
     """Some definitions with their groupings, prepared once and then run over every block of replicates."""
 
     def __init__(self, queries: Queries, wants: Sequence[Want]) -> None:
@@ -107,7 +106,7 @@ class Batch:
         self.sums = ClusterSums(queries, [want for want in plain if isinstance(want[0].kind, Additive | Fit)])
         self.sweeps = _Sweeps(queries, [want for want in plain if isinstance(want[0].kind, Sweep)])
 
-    def run(self, plan: Plan, progress: Progress | None = None) -> dict[Key, Floats]:
+    def run(self, plan: ReplicatePlan, progress: Progress | None = None) -> dict[Key, Floats]:
         """The values of every want: groups x replicates."""
         return over_replicates(self.block, plan, progress)
 

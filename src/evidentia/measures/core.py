@@ -128,7 +128,7 @@ class Selective:
 Kind = Additive | Sweep | Fit | Macro | Selective
 
 
-def one_over_the_other(
+def ratio_of_sums(
     statistic: Statistic,
     fraction: Fraction,
     *,

@@ -6,7 +6,7 @@ import numpy as np
 
 from evidentia.array_types import Floats
 from evidentia.measures.confusion import CONFUSION, FAWCETT, FN, NO_NEGATIVES, NO_POSITIVES, TP
-from evidentia.measures.core import Outcome, Ranked, one_over_the_other, ratio
+from evidentia.measures.core import Outcome, Ranked, ratio, ratio_of_sums
 from evidentia.measures.family import AVERAGE, Family
 from evidentia.measures.populations import ALL, CANDIDATES, POSITIVES, among_decided
 from evidentia.results.measure import Args, Parameter, Population
@@ -118,7 +118,7 @@ def one_class(positives: Floats, negatives: Floats) -> np.ndarray[tuple[int, ...
     return np.where(positives == 0, 1, np.where(negatives == 0, 2, 0)).astype(np.int8)
 
 
-TUNED_TPR = one_over_the_other(
+TUNED_TPR = ratio_of_sums(
     CONFUSION,
     lambda sums, args: (sums[..., TP], sums[..., TP] + sums[..., FN]),
     parts=("queries with evidence answered yes", "queries with evidence"),

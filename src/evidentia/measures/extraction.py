@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from evidentia.array_types import Floats, Ints
-from evidentia.measures.core import Statistic, one_over_the_other
+from evidentia.measures.core import Statistic, ratio_of_sums
 from evidentia.measures.family import Family
 from evidentia.measures.populations import ALL, GATE_OPEN, GIVEN, POSITIVES, POSITIVES_GATE_OPEN, WHOSE, whose
 from evidentia.results.measure import Args, Parameter, Population
@@ -82,7 +82,7 @@ def _pooled(queries: Queries, args: Args) -> Floats:
     return np.column_stack([np.where(queries.gate, hits, 0), there]).astype(float)
 
 
-POOLED = one_over_the_other(
+POOLED = ratio_of_sums(
     Statistic("pooled recall", _pooled, uses=("given",)),
     lambda sums, args: (sums[..., 0], sums[..., 1]),
     parts=("gold sentences found", "gold sentences"),

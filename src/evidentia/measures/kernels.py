@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from evidentia.array_types import Bools, Floats, Ints
-from evidentia.stats.counting import add_up
+from evidentia.stats.exact import add_up
 from evidentia.tables.queries import Ragged
 
 BLOCK = 1 << 16  # candidates (or comparisons) handled at once: the working set stays in the processor's cache

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evidentia.array_types import Floats, Ints
-from evidentia.stats.counting import add_up
+from evidentia.stats.exact import add_up
 
 
 @dataclass(frozen=True)

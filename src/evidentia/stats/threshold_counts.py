@@ -9,14 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evidentia.array_types import Bools, Floats, Ints
-from evidentia.stats.driver import each_block
-from evidentia.stats.resampling import Plan
+from evidentia.stats.resampling import ReplicatePlan, each_block
 
 EXACT = 2**24  # below this float32 counts without rounding, at half the memory
 
 
 @dataclass(frozen=True, eq=False)
-class Cut:
+class CountsBelow:
     """What lies below some thresholds (thresholds x weightings), and what there is in all (weightings)."""
 
     below: Floats
@@ -32,10 +31,10 @@ class ThresholdCounts:
     units: NDArray[Any]
     positives: NDArray[Any]
 
-    def at(self, places: Ints) -> Cut:
+    def at(self, places: Ints) -> CountsBelow:
         """The counts at some of the thresholds."""
         rows = (self.units[places], self.positives[places], self.units[-1], self.positives[-1])
-        return Cut(*(row.astype(np.float64) for row in rows))
+        return CountsBelow(*(row.astype(np.float64) for row in rows))
 
 
 class ThresholdSteps:
@@ -65,7 +64,7 @@ class ThresholdSteps:
             counts[:, row] += counts[:, row - 1]
         return ThresholdCounts(counts[0], counts[1])
 
-    def over(self, plan: Plan) -> ThresholdCounts:
+    def over(self, plan: ReplicatePlan) -> ThresholdCounts:
         """The counts in every replicate of a plan."""
         counts: NDArray[Any] = np.empty((2, self.rows, plan.resamples), self.kind)
         for replicates, block in each_block(self.counts, plan):

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from evidentia.results.estimate import Finding
 from evidentia.verify.folder import ResultFolder
 from evidentia.verify.points import Points, compare
 from evidentia.verify.study import Study
@@ -63,6 +67,14 @@ def check_gaps(folder: ResultFolder, points: Points, tally: Tally) -> None:
         names.append(definition.name(points.profile))
     lacking = [{"family": family, "reason": reason, "measures": names} for (family, reason), names in gathered.items()]
     compare("summary.json: not_computed", folder.summary["not_computed"], lacking, tally)
+
+
+def check_findings(folder: ResultFolder, findings: Sequence[Finding], tally: Tally) -> None:
+    """Every check of the summary came out as it does when it is made again."""
+    listed = folder.summary["checks"]
+    tally.exact("summary.json: checks", [check["code"] for check in listed], [finding.code for finding in findings])
+    for check, finding in zip(listed, findings, strict=False):
+        compare(f"summary.json: checks: {finding.code}", check, asdict(finding), tally)
 
 
 def check_thresholds(folder: ResultFolder, points: Points, tally: Tally) -> None:

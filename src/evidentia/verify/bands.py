@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from evidentia.verify.draws import Floats, Progress, draws_of, over_blocks
-from evidentia.verify.figures import asked_curves
+from evidentia.results.curve import EVERY_CURVE, curves_of
+from evidentia.verify.draws import Bools, Floats, Progress, draws_of, over_blocks
 from evidentia.verify.folder import ResultFolder
 from evidentia.verify.intervals import Settings
 from evidentia.verify.limits import percentile_limits
-from evidentia.verify.operating_bands import as_number, check_operating_bands
+from evidentia.verify.operating import as_number, check_operating_bands
 from evidentia.verify.recipes import over
 from evidentia.verify.study import Study
-from evidentia.verify.sweeps import Passed, sweep_of
+from evidentia.verify.sweeps import Passed, Sweep, sweep_of
 from evidentia.verify.tally import Tally
 
 
@@ -24,35 +24,48 @@ class Curve:
     """A curve's file, where it is read, and how it is read off a sweep (points x replicates)."""
 
     file: str
-    grid: Sequence[float]
-    read: Callable[[Passed, float], Floats]
+    grid: Floats
+    read: Callable[[Passed, Floats], Floats]
 
 
-def found_within(passed: Passed, rate: float) -> Floats:
+def found_within(passed: Passed, rates: Floats) -> Floats:
     """The share found with a false positive rate of at most so much; undefined with one class."""
-    within = passed.alarms / np.maximum(passed.negatives, 1) <= rate
-    return over(_last(passed.found, within), np.where(passed.negatives > 0, passed.positives, 0.0))
+    alarms = passed.alarms / np.maximum(passed.negatives, 1)
+    within = np.array([np.searchsorted(column, rates, side="right") for column in alarms.T.copy()]).T
+    found = np.take_along_axis(np.concatenate([np.zeros((1, alarms.shape[1])), passed.found]), within, axis=0)
+    return over(found, np.broadcast_to(np.where(passed.negatives > 0, passed.positives, 0.0), found.shape))
 
 
-def precision_at(passed: Passed, recall: float) -> Floats:
+def precision_at(passed: Passed, recalls: Floats) -> Floats:
     """The precision at the first threshold that finds so much; undefined without positives."""
-    short = passed.found / np.maximum(passed.positives, 1) < recall
-    at = np.minimum(short.sum(axis=0), max(len(short) - 1, 0))[None]
-    if not len(short):
-        return np.full(short.shape[1], np.nan)
-    found, alarms = (np.take_along_axis(counts, at, axis=0)[0] for counts in (passed.found, passed.alarms))
+    shares = passed.found / np.maximum(passed.positives, 1)
+    if not len(shares):
+        return np.full((len(recalls), shares.shape[1]), np.nan)
+    short = np.array([np.searchsorted(column, recalls, side="left") for column in shares.T.copy()]).T
+    at = np.minimum(short, len(shares) - 1)
+    found, alarms = (np.take_along_axis(counts, at, axis=0) for counts in (passed.found, passed.alarms))
     return over(found, np.where(passed.positives > 0, found + alarms, 0.0))
 
 
-def _last(counts: Floats, inside: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> Floats:
-    """The count at the last threshold inside, 0 where there is none; what is inside comes first."""
-    with_start = np.concatenate([np.zeros((1, counts.shape[1])), counts])
-    taken: Floats = np.take_along_axis(with_start, inside.sum(axis=0)[None], axis=0)[0]
-    return taken
+ROC = Curve("figures/roc.csv", np.arange(101) / 100, found_within)
+PR = Curve("figures/pr.csv", np.arange(1, 101) / 100, precision_at)
 
 
-ROC = Curve("figures/roc.csv", [i / 100 for i in range(101)], found_within)
-PR = Curve("figures/pr.csv", [i / 100 for i in range(1, 101)], precision_at)
+def _sweep(study: Study, rows: Bools) -> Sweep:
+    units = study.units("query")
+    return sweep_of(units.score[rows], units.label[rows], study.post[rows], len(study.posts))
+
+
+def curve_of(curve: Curve, study: Study, rows: Bools) -> list[float | None]:
+    """The curve over some queries as they are; None where it is undefined."""
+    values = curve.read(_sweep(study, rows).passed(np.ones((len(study.posts), 1))), curve.grid)[:, 0]
+    return [None if np.isnan(value) else value for value in values.tolist()]
+
+
+def asked_curves(folder: ResultFolder) -> frozenset[str]:
+    """The curves that belong to the measures of a result; all of them where nobody named measures."""
+    named = folder.manifest["options"].get("measures") is not None
+    return curves_of(folder.summary["measures"]) if named else EVERY_CURVE
 
 
 def check_bands(folder: ResultFolder, study: Study, tally: Tally, progress: Progress | None = None) -> None:
@@ -77,15 +90,13 @@ def check_bands(folder: ResultFolder, study: Study, tally: Tally, progress: Prog
 
 def _replicate_curves(study: Study, settings: Settings, progress: Progress | None) -> dict[str, Floats]:
     done, draws = 0, draws_of(study.queries, settings.resamples, settings.seed, stratified=settings.stratified)
-    units = study.units("query")
-    sweep = sweep_of(units.score, units.label, study.post, len(study.posts))
+    sweep = _sweep(study, study.everyone)
     values = {curve.file: np.empty((len(curve.grid), settings.resamples)) for curve in (ROC, PR)}
 
     def work(rows: slice, weights: Floats) -> None:
         passed = sweep.passed(weights)
         for curve in (ROC, PR):
-            for at, x in enumerate(curve.grid):
-                values[curve.file][at, rows] = curve.read(passed, x)
+            values[curve.file][:, rows] = curve.read(passed, curve.grid)
 
     def report(count: int) -> None:
         nonlocal done

@@ -85,7 +85,7 @@ def _scaled_down(gaps: Floats, errors: Floats) -> Floats:
     """The sum of the gaps times the factor at which the expected noisy sum is the one seen: bins x replicates."""
     seen = np.abs(gaps).sum(axis=0)
     low, high = np.zeros(len(seen)), np.ones(len(seen))
-    for _ in range(HALVINGS):
+    for _ in range(40):
         middle = (low + high) / 2
         short = _expected(middle * gaps, errors) < seen
         low, high = np.where(short, middle, low), np.where(short, high, middle)

@@ -5,75 +5,46 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from evidentia.results.curve import EVERY_CURVE, curves_of
+from evidentia.results.curve import EVERY_CURVE
+from evidentia.verify.bands import PR, ROC, Curve, curve_of
 from evidentia.verify.calibration import bins_of
-from evidentia.verify.detection import points_of
-from evidentia.verify.folder import ResultFolder
 from evidentia.verify.gamma import gamma_sheets
 from evidentia.verify.limits import Pair, all_or_none, deviate, from_odds
-from evidentia.verify.operating_points import OPERATING_BANDS, operating_sheets
+from evidentia.verify.operating import OPERATING_BANDS, operating_sheets
 from evidentia.verify.points import Points
 from evidentia.verify.sheet import Cell, Sheet
 from evidentia.verify.tables import BINS
-from evidentia.verify.tuning import Point
 
 BAND = ("low", "high")
 BANDS = (*BAND, *OPERATING_BANDS)  # columns that are verified with the bands
-
-
-def asked_curves(folder: ResultFolder) -> frozenset[str]:
-    """The curves that belong to the measures of a result; all of them where nobody named measures."""
-    named = folder.manifest["options"].get("measures") is not None
-    return curves_of(folder.summary["measures"]) if named else EVERY_CURVE
 
 
 def all_figures(points: Points, level: float, asked: frozenset[str] = EVERY_CURVE) -> list[Sheet]:
     """Every figure that was asked for and that the run allows."""
     study, made = points.study, []
     if "roc" in asked and all(query.score is not None for query in study.queries):
-        made += [_swept(points, "roc"), _swept(points, "pr")]
+        made += [_swept(points, ROC, ("fpr", "tpr")), _swept(points, PR, ("recall", "precision"))]
     entry = points.expected.entries.get("ECE")
     if entry is not None and points.number(entry).flaw is None:
         made.append(_reliability(points, level))
     if "operating" in asked:
-        made += operating_sheets(study.queries, bands=points.resamples > 0)
+        made += operating_sheets(study, bands=points.resamples > 0)
     return [*made, *gamma_sheets(study.queries)] if "gamma" in asked else made
 
 
-def _swept(points: Points, name: str) -> Sheet:
+def _swept(points: Points, curve: Curve, axes: tuple[str, str]) -> Sheet:
     """A curve on its grid, over all queries and in every fold."""
     study = points.study
-    grid = range(101) if name == "roc" else range(1, 101)
-    read = _rates if name == "roc" else _precisions
-    curve = read(points_of(study, study.everyone), grid)
-    folds = [read(points_of(study, study.members((("fold", fold),))), grid) for fold in study.folds]
+    lines = [curve_of(curve, study, study.everyone)]
+    lines += [curve_of(curve, study, study.members((("fold", fold),))) for fold in study.folds]
     band = BAND if points.resamples else ()
-    axes = ("fpr", "tpr") if name == "roc" else ("recall", "precision")
-    columns = (*axes, *band, *(f"fold {fold}" for fold in study.folds), *(() if name == "roc" else ("prevalence",)))
-    prevalence = sum(query.label for query in study.queries) / len(study.queries)
-    last = () if name == "roc" else (prevalence,)
+    last = () if curve is ROC else (int(study.label.sum()) / len(study),)
+    columns = (*axes, *band, *(f"fold {fold}" for fold in study.folds), *(("prevalence",) if last else ()))
     rows = [
-        (percent / 100, curve[at], *(None for _ in band), *(fold[at] for fold in folds), *last)
-        for at, percent in enumerate(grid)
+        (x, lines[0][at], *(None for _ in band), *(fold[at] for fold in lines[1:]), *last)
+        for at, x in enumerate(curve.grid.tolist())
     ]
-    return Sheet(f"figures/{name}", columns, tuple(rows))
-
-
-def _rates(at: list[Point], grid: range) -> list[float | None]:
-    """The best true positive rate with at most each false positive rate, in percent."""
-    positives, negatives = (at[-1].tp, at[-1].fp) if at else (0, 0)
-    if not positives or not negatives:
-        return [None] * len(grid)
-    return [max((p.tp for p in at if p.fp * 100 <= percent * negatives), default=0) / positives for percent in grid]
-
-
-def _precisions(at: list[Point], grid: range) -> list[float | None]:
-    """The precision at the highest threshold that reaches each recall, in percent."""
-    positives = at[-1].tp if at else 0
-    if not positives:
-        return [None] * len(grid)
-    first = [next(p for p in at if p.tp * 100 >= percent * positives) for percent in grid]
-    return [p.tp / (p.tp + p.fp) for p in first]
+    return Sheet(curve.file.removesuffix(".csv"), columns, tuple(rows))
 
 
 def _reliability(points: Points, level: float) -> Sheet:

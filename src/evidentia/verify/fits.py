@@ -1,9 +1,13 @@
-"""The fits behind calibrators in plain Python: Newton's method for the smooth ones, pooled neighbours for steps."""
+"""The fits behind calibrators: Newton's method for the smooth ones, pooled neighbours for steps."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+
+import numpy as np
+
+from evidentia.verify.draws import Bools, Floats
 
 STEPS = 100
 ARRIVED = 1e-7  # relative: Newton's method doubles the right digits, and one more step is made
@@ -54,94 +58,66 @@ def separated(scores: Sequence[float], labels: Sequence[bool], turns: int) -> bo
 
 def logistic(columns: Sequence[tuple[float, ...]], labels: Sequence[bool]) -> Vector | None:
     """Slopes and intercept of most likelihood, for labels that are not separated; None where digits do not suffice."""
-    middle = [math.fsum(column) / len(columns) for column in zip(*columns, strict=True)]
-    spread = [
-        math.sqrt(math.fsum((x - m) ** 2 for x in column) / len(columns))
-        for column, m in zip(zip(*columns, strict=True), middle, strict=True)
-    ]
-    points = [(*((x - m) / s for x, m, s in zip(row, middle, spread, strict=True)), 1.0) for row in columns]
-    found = _climbed(points, labels)
-    if found is None:
+    x, label = np.array(columns, np.float64), np.array(labels, bool)
+    middle, spread = x.mean(axis=0), x.std(axis=0)
+    best = _climbed(np.column_stack([(x - middle) / spread, np.ones(len(x))]), label)
+    if best is None:
         return None
-    slopes = [b / s for b, s in zip(found, spread, strict=False)]
-    return [*slopes, found[-1] - math.fsum(b * m for b, m in zip(slopes, middle, strict=True))]
+    slopes = best[:-1] / spread
+    return [*slopes.tolist(), float(best[-1] - slopes @ middle)]
 
 
-def _climbed(points: Sequence[tuple[float, ...]], labels: Sequence[bool]) -> Vector | None:
+def _climbed(points: Floats, label: Bools) -> Floats | None:
     """Newton steps, halved where they overshoot, until they hardly move; None where they never do."""
-    at = [0.0] * len(points[0])
+    at = np.zeros(points.shape[1])
     for _ in range(STEPS):
-        step = _newton_step(points, labels, at)
+        step = _newton_step(points, label, at)
         if step is None:
             return None
-        if max(map(abs, step)) <= ARRIVED * max(1.0, *map(abs, at)):
-            at = _moved(at, step, 1.0)
-            last = _newton_step(points, labels, at)
-            return at if last is None else _moved(at, last, 1.0)
-        size, before = 1.0, _loss(points, labels, at)
-        while size > 1e-9 and _loss(points, labels, _moved(at, step, size)) > before:
+        if np.abs(step).max() <= ARRIVED * max(1.0, np.abs(at).max()):
+            last = _newton_step(points, label, at + step)
+            return at + step if last is None else at + step + last
+        size, before = 1.0, _loss(points, label, at)
+        while size > 1e-9 and _loss(points, label, at + size * step) > before:
             size /= 2
-        at = _moved(at, step, size)
+        at = at + size * step
     return None
 
 
-def _moved(at: Vector, step: Vector, size: float) -> Vector:
-    return [x + size * d for x, d in zip(at, step, strict=True)]
+def _loss(points: Floats, label: Bools, at: Floats) -> float:
+    odds = points @ at
+    return float(np.logaddexp(0.0, np.where(label, -odds, odds)).sum())
 
 
-def _odds(point: tuple[float, ...], at: Vector) -> float:
-    return sum(b * x for b, x in zip(at, point, strict=True))
+def _newton_step(points: Floats, label: Bools, at: Floats) -> Floats | None:
+    odds = points @ at
+    small = np.exp(-np.minimum(np.abs(odds), 700.0))
+    curvature = points.T @ ((small / (1 + small) ** 2)[:, None] * points)
+    try:
+        step: Floats = np.linalg.solve(curvature, points.T @ _residual(odds, label))
+    except np.linalg.LinAlgError:
+        return None
+    return step if np.isfinite(step).all() else None
 
 
-def _loss(points: Sequence[tuple[float, ...]], labels: Sequence[bool], at: Vector) -> float:
-    signed = (-_odds(point, at) if label else _odds(point, at) for point, label in zip(points, labels, strict=True))
-    return math.fsum(max(z, 0.0) + math.log1p(math.exp(-abs(z))) for z in signed)
-
-
-def _newton_step(points: Sequence[tuple[float, ...]], labels: Sequence[bool], at: Vector) -> Vector | None:
-    size = len(at)
-    slopes: list[Vector] = [[] for _ in at]
-    curves: list[list[Vector]] = [[[] for _ in at] for _ in at]
-    for point, label in zip(points, labels, strict=True):
-        odds = _odds(point, at)
-        gap = sigmoid(-odds) if label else -sigmoid(odds)
-        small = math.exp(-min(abs(odds), 700.0))
-        weight = small / (1 + small) ** 2
-        for i in range(size):
-            slopes[i].append(gap * point[i])
-            for j in range(i + 1):
-                curves[i][j].append(weight * point[i] * point[j])
-    matrix = [[math.fsum(curves[max(i, j)][min(i, j)]) for j in range(size)] for i in range(size)]
-    return _solved(matrix, [math.fsum(slope) for slope in slopes])
-
-
-def _solved(matrix: list[Vector], right: Vector) -> Vector | None:
-    """Gauss's elimination with the largest pivot; None where there is none."""
-    rows = [[*row, value] for row, value in zip(matrix, right, strict=True)]
-    for at in range(len(rows)):
-        pivot = max(range(at, len(rows)), key=lambda i: abs(rows[i][at]))
-        rows[at], rows[pivot] = rows[pivot], rows[at]
-        if rows[at][at] == 0:
-            return None
-        for i in range(at + 1, len(rows)):
-            factor = rows[i][at] / rows[at][at]
-            rows[i] = [x - factor * y for x, y in zip(rows[i], rows[at], strict=True)]
-    found: Vector = [0.0] * len(rows)
-    for at in reversed(range(len(rows))):
-        rest = sum(rows[at][j] * found[j] for j in range(at + 1, len(rows)))
-        found[at] = (rows[at][-1] - rest) / rows[at][at]
-    return found if all(map(math.isfinite, found)) else None
+def _residual(odds: Floats, label: Bools) -> Floats:
+    """Label less probability, with its digits where they nearly agree."""
+    small = np.exp(-np.minimum(np.abs(odds), 700.0))
+    near, far = small / (1 + small), 1 / (1 + small)
+    rest = np.where(label == (odds > 0), near, far)
+    return np.where(label, rest, -rest)
 
 
 def temperature(odds: Sequence[float], labels: Sequence[bool]) -> float:
     """The T between e^-5 and e^5 of least log-loss of sigmoid(odds / T), which is convex in 1 / T."""
+    scores, label = np.array(odds, np.float64), np.array(labels, bool)
     low, high, at = math.exp(-5), math.exp(5), 1.0
-    if _slope(odds, labels, low)[0] >= 0:
+    if _slope(scores, label, low)[0] >= 0:
         return 1 / low
-    if _slope(odds, labels, high)[0] <= 0:
+    if _slope(scores, label, high)[0] <= 0:
         return 1 / high
     for _ in range(200):
-        slope, curve = _slope(odds, labels, at)
+        slope, curve = _slope(scores, label, at)
         low, high = (low, at) if slope > 0 else (at, high)
         moved = at - slope / curve if curve > 0 else low
         moved = moved if low < moved < high else (low + high) / 2
@@ -151,13 +127,10 @@ def temperature(odds: Sequence[float], labels: Sequence[bool]) -> float:
     return 1 / at
 
 
-def _slope(odds: Sequence[float], labels: Sequence[bool], inverse: float) -> tuple[float, float]:
-    slopes, curves = [], []
-    for odd, label in zip(odds, labels, strict=True):
-        z = odd * inverse
-        slopes.append((-sigmoid(-z) if label else sigmoid(z)) * odd)
-        curves.append(sigmoid(z) * sigmoid(-z) * odd * odd)
-    return math.fsum(slopes), math.fsum(curves)
+def _slope(odds: Floats, label: Bools, inverse: float) -> tuple[float, float]:
+    z = odds * inverse
+    small = np.exp(-np.minimum(np.abs(z), 700.0))
+    return -math.fsum(_residual(z, label) * odds), math.fsum(small / (1 + small) ** 2 * odds * odds)
 
 
 def isotonic(scores: Sequence[float], labels: Sequence[bool]) -> tuple[Vector, Vector]:

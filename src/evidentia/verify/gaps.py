@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 from evidentia.verify.draws import Floats
-from evidentia.verify.limits import NORMAL, Pair, deviate, quantile
+from evidentia.verify.limits import NORMAL, Pair, deviate, quantile_of
 
-HALVINGS = 60
+HALVINGS = 45
 
 
 def gap_limits(gaps: Floats, replicates: Floats, posts: float, level: float) -> Pair | None:
@@ -37,7 +37,7 @@ def _size(pattern: Floats, noise: Floats, seen: float, share: float, *, turning:
     def reached(scale: float) -> float:
         at = scale if turning is None else np.maximum(scale, turning)
         sums = _noisy(at, pattern, noise)
-        return quantile(np.sort(sums if turning is not None else np.maximum(sums, start)), share)
+        return quantile_of(sums if turning is not None else np.maximum(sums, start), share)
 
     if not whole or reached(0.0) >= seen:
         return 0.0

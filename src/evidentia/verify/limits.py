@@ -27,6 +27,12 @@ def quantile(ranked: Floats, share: float) -> float:
     return float(ranked[below] + (at - below) * (ranked[above] - ranked[below]))
 
 
+def quantile_of(values: Floats, share: float) -> float:
+    """The quantile of values in any order."""
+    below = min(int((len(values) - 1) * share), len(values) - 1)
+    return quantile(np.partition(values, [below, min(below + 1, len(values) - 1)]), share)
+
+
 def percentile_limits(values: Floats, level: float) -> Pair | None:
     """The interval between two percentiles of the defined replicates; None where there are none."""
     ranked = np.sort(values[~np.isnan(values)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from evidentia.errors import EvidentiaError, InputError, OutputError, UnknownNameError
+from evidentia.results.estimate import Finding
 from evidentia.results.folder import replace_file
 from evidentia.results.profiles import PROFILES
 from evidentia.results.strict_json import dumps_by_line
 from evidentia.verify.ablation import ABLATION, check_ablation, open_ablation
-from evidentia.verify.agreement import check_dataset, check_gaps, check_settings, check_thresholds
+from evidentia.verify.agreement import check_dataset, check_findings, check_gaps, check_settings, check_thresholds
 from evidentia.verify.attribution import attribution_sheets
-from evidentia.verify.bands import check_bands
+from evidentia.verify.bands import asked_curves, check_bands
 from evidentia.verify.comparison import COMPARISON, check_comparison
 from evidentia.verify.expected import expected
-from evidentia.verify.figures import BANDS, all_figures, asked_curves
+from evidentia.verify.figures import BANDS, all_figures
 from evidentia.verify.files import check_hashes, check_inputs, check_listing, is_plain
-from evidentia.verify.findings import check_findings
 from evidentia.verify.folder import ResultFolder, read_json
 from evidentia.verify.given import check_given
 from evidentia.verify.intervals import check_intervals
@@ -47,6 +47,7 @@ EARLIER = {  # they kept too little
     "evidentia.ablation-manifest/1": "too little of its steps to recompute it from. Run it again.",
 }
 Progress = Callable[[int, int], None]
+Checks = Callable[[Path], Sequence[Finding]]
 BROKEN = (
     *(ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError, EvidentiaError),
 )
@@ -122,8 +123,13 @@ class _Course:
         self.mismatches += tally.mismatches
 
 
-def verify_folder(path: Path, progress: Progress | None = None, *, inputs: Path | None = None) -> Verification:
-    """Recompute everything that a result folder reports, from its own files; nothing is written."""
+def verify_folder(
+    path: Path, progress: Progress | None = None, *, inputs: Path | None = None, checks: Checks | None = None
+) -> Verification:
+    """Recompute everything that a result folder reports, from its own files; nothing is written.
+
+    ``checks`` makes the checks of a result again; verification asks it for their status and compares.
+    """
     folder = ResultFolder(path)
     schema = str(folder.manifest.get("schema")) if folder.has("manifest.json") else None
     if str(schema) in EARLIER:
@@ -149,7 +155,7 @@ def verify_folder(path: Path, progress: Progress | None = None, *, inputs: Path 
         with course.check("inputs") as tally:
             check_inputs(folder, inputs, tally)
     if schema == EVALUATION:
-        _verify_evidence(folder, course, progress)
+        _verify_evidence(folder, course, progress, checks)
         return _finished(folder, course)
     if schema == COMPARISON:
         with course.check("comparison") as tally:
@@ -217,14 +223,14 @@ def _earlier(
     return tuple(tally.mismatches)
 
 
-def verify_carried(path: Path, progress: Progress | None = None, *, whole: bool) -> Verification:
+def verify_carried(path: Path, progress: Progress | None = None, *, checks: Checks | None) -> Verification:
     """Recompute what a page carries, laid out as a folder: numbers, tables and figures, but no hashes and no LaTeX.
 
-    ``whole`` says that nothing of the result stayed behind, such as its candidates, so that its checks can be made again.
+    ``checks`` makes its checks again, where nothing that they look at stayed behind, such as the candidates.
     """
     folder, course = ResultFolder(path, carried=True), _Course()
     if folder.manifest.get("schema") == EVALUATION:
-        _verify_evidence(folder, course, progress, whole=whole)
+        _verify_evidence(folder, course, progress, checks)
         return _finished(folder, course)
     with course.check("selective") as tally:
         check_selective(folder, tally, progress)
@@ -235,7 +241,7 @@ def _finished(folder: ResultFolder, course: _Course) -> Verification:
     return Verification(folder.sha256("manifest.json"), tuple(course.checks), tuple(course.mismatches))
 
 
-def _verify_evidence(folder: ResultFolder, course: _Course, progress: Progress | None, *, whole: bool = True) -> None:
+def _verify_evidence(folder: ResultFolder, course: _Course, progress: Progress | None, checks: Checks | None) -> None:
     points: Points | None = None
     with course.check("settings") as tally:
         check_settings(folder, tally)
@@ -253,11 +259,11 @@ def _verify_evidence(folder: ResultFolder, course: _Course, progress: Progress |
         check_others(folder.summary, points, tally)
     with course.check("thresholds") as tally:
         check_thresholds(folder, points, tally)
-    if whole:
+    if checks is not None:
         with course.check("not computed") as tally:
             check_gaps(folder, points, tally)
         with course.check("result checks") as tally:
-            check_findings(folder, points, tally)
+            check_findings(folder, checks(folder.path), tally)
     if not folder.carried:
         with course.check("per query") as tally:
             check_own_values(folder, points, tally)

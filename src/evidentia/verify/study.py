@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -154,10 +155,10 @@ class Study:
         return self.once("candidates", self._candidates)
 
     def _candidates(self) -> Units:
-        pairs = [(at, candidate) for at, query in enumerate(self.queries) for candidate in query.candidates or ()]
-        score = [pair.score if pair.node_prob is None else pair.node_prob for _, pair in pairs]
-        label = [pair.gold for _, pair in pairs]
-        return Units(np.array(score, np.float64), np.array(label, bool), np.array([at for at, _ in pairs], np.int64))
+        sizes = [len(query.candidates or ()) for query in self.queries]
+        score = np.array(list(chain.from_iterable(query.candidate_scores for query in self.queries)), np.float64)
+        label = np.array(list(chain.from_iterable(query.candidate_labels for query in self.queries)), bool)
+        return Units(score, label, np.repeat(np.arange(len(self)), sizes))
 
     def _floats(self, of: Callable[[Query], float | None]) -> Floats:
         return np.array([np.nan if (value := of(query)) is None else value for query in self.queries], np.float64)

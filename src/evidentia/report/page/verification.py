@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from evidentia.checks import check_again
 from evidentia.errors import InputError
 from evidentia.report.page.content import Content
 from evidentia.report.page.differences import page_differences
@@ -49,7 +50,7 @@ def verify_page(path: Path, progress: Progress | None = None) -> PageVerificatio
         )
     with tempfile.TemporaryDirectory() as folder:
         left_out = rebuild(content, Path(folder))
-        verification = verify_carried(Path(folder), progress, whole=not left_out)
+        verification = verify_carried(Path(folder), progress, checks=None if left_out else check_again)
     drawn, why = _drawn_again(content, text)
     return PageVerification(
         replace(
