@@ -9,6 +9,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from glob import glob
 from pathlib import Path
 
 import pytest
@@ -203,11 +204,11 @@ def stopped_while_it_writes(files: Files, out: Path) -> subprocess.Popen[bytes]:
     """The command, stopped in the middle; begun again where it was faster than the signal."""
     for _ in range(20):
         command = started(files, out)
-        until(lambda: partial(out.parent) or command.poll() is not None)  # noqa: B023
+        until(lambda: in_use(out.parent) or command.poll() is not None)  # noqa: B023
         if command.returncode is None:
             command.send_signal(signal.SIGSTOP)
             os.waitid(os.P_PID, command.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)  # it may take its time to stop
-            if partial(out.parent):
+            if in_use(out.parent):
                 return command
             command.send_signal(signal.SIGCONT)
         command.communicate()
@@ -217,6 +218,11 @@ def stopped_while_it_writes(files: Files, out: Path) -> subprocess.Popen[bytes]:
 
 def partial(folder: Path) -> list[Path]:
     return list(folder.glob(".*.partial"))
+
+
+def in_use(folder: Path) -> bool:
+    """Whether files are being written: before the first of them, the place may not be locked yet."""
+    return bool(glob(f"{folder}/.*.partial/*"))
 
 
 def until(ready: Callable[[], object]) -> None:

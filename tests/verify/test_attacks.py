@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from cli.abstaining import make_runs
 from cli.command import evidentia as command
 from compare.systems import save, system
 from evidentia.report import write_report
+from sharing import shared_folder
 
 from . import attacks
 from .made import small_run
@@ -33,46 +35,36 @@ AS_THEY_ARE = {  # hashes are not renewed: they would undo the attack, or make i
 FORMATS = ("html", "svg", "png", "csv", "md", "latex")
 
 
-@pytest.fixture(scope="module")
-def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+@pytest.fixture
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """A sound folder of each kind, made when it is first asked for."""
-    return {"": tmp_path_factory.mktemp("sound")}
+    return lambda kind: shared_folder(tmp_path_factory, f"sound-{kind}", MAKERS[kind]) / "out"
 
 
-def sound(kind: str, folders: dict[str, Path]) -> Path:
-    if kind not in folders:
-        folders[kind] = MAKERS[kind](folders[""] / kind)
-    return folders[kind]
-
-
-def _evaluation(home: Path, *, report: bool = False) -> Path:
+def _evaluation(home: Path, *, report: bool = False) -> None:
     run = small_run(home / "run", posts=12, criteria=2, positives=8)
     read = evidentia.read_run(run / "per_query.csv", candidates=run / "candidates.csv")
     evidentia.evaluate(read, resamples=20, report=False).save(home / "out")
     if report:
         write_report(home / "out", formats=FORMATS)
         assert evidentia.verify_result(home / "out").passed
-    return home / "out"
 
 
-def _selective(home: Path) -> Path:
-    home.mkdir(parents=True)
+def _selective(home: Path) -> None:
     runs, out = make_runs(home), home / "out"
     words = ("--mode", "zero_shot", "--against-mode", "few_shot", "--resamples", 20, "--seed", 5)
     ran = command("selective", runs.both, *words, "--no-report", "-o", out, "-q")
     assert ran.code == 0, ran
-    return out
 
 
-def _comparison(home: Path, *, report: bool = False) -> Path:
+def _comparison(home: Path, *, report: bool = False) -> None:
     for name, difficulty in (("easy", 0.3), ("hard", 0.8)):
         save(system(difficulty, splits=True), home / name)
     measures = ["AUROC", "Brier", "nDCG@10", "Queries", "TPR(tuned)@FPR=10%"]
     evidentia.compare(home / "easy", home / "hard", measures=measures, resamples=20, out=home / "out", report=report)
-    return home / "out"
 
 
-def _ablation(home: Path) -> Path:
+def _ablation(home: Path) -> None:
     """Two criteria of the small corpus, and neither reranker nor graph: a fifth of the numbers."""
     small_corpus(home / "corpus")
     criteria, labels = home / "corpus/criteria.jsonl", home / "corpus/labels.csv"
@@ -85,10 +77,9 @@ def _ablation(home: Path) -> Path:
         "ablate", config, "-o", home / "out", "--seeds", 2, "--resamples", 10, "--no-report", "--no-verify", "-q"
     )
     assert ran.code == 0, ran
-    return home / "out"
 
 
-MAKERS = {
+MAKERS: dict[str, Callable[[Path], object]] = {
     "evaluation": _evaluation,
     "report": lambda home: _evaluation(home, report=True),
     "selective": _selective,
@@ -122,8 +113,8 @@ def test_there_are_at_least_sixty_attacks_of_every_sort() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_sound_folder_of_each_kind_passes_and_nothing_is_written(kind: str, folders: dict[str, Path]) -> None:
-    folder = sound(kind, folders)
+def test_a_sound_folder_of_each_kind_passes_and_nothing_is_written(kind: str, sound: Callable[[str], Path]) -> None:
+    folder = sound(kind)
     before = everything(folder)
     ran = command("verify", folder, "--read-only")
     assert (ran.code, ran.err) == (0, ""), ran.out
@@ -133,10 +124,10 @@ def test_a_sound_folder_of_each_kind_passes_and_nothing_is_written(kind: str, fo
 @pytest.mark.sample(every=8, by=("kind",))
 @pytest.mark.parametrize(("kind", "name"), ALL, ids=[f"{kind}: {name}" for kind, name in ALL])
 def test_an_attack_is_noticed_and_nothing_is_written(
-    kind: str, name: str, folders: dict[str, Path], tmp_path: Path
+    kind: str, name: str, sound: Callable[[str], Path], tmp_path: Path
 ) -> None:
     folder = tmp_path / "attacked"
-    shutil.copytree(sound(kind, folders), folder)
+    shutil.copytree(sound(kind), folder)
     attack = KINDS[kind][name]
     (attack if name in AS_THEY_ARE else attacks.renewed(attack))(folder)
     before = everything(folder)
@@ -146,9 +137,9 @@ def test_an_attack_is_noticed_and_nothing_is_written(
     assert everything(folder) == before
 
 
-def test_a_picture_is_compared_by_its_pixels(folders: dict[str, Path], tmp_path: Path) -> None:
+def test_a_picture_is_compared_by_its_pixels(sound: Callable[[str], Path], tmp_path: Path) -> None:
     folder = tmp_path / "repacked"
-    shutil.copytree(sound("report", folders), folder)
+    shutil.copytree(sound("report"), folder)
     before = (folder / "figures/roc.png").read_bytes()
     attacks.repacked("figures/roc.png")(folder)
     assert (folder / "figures/roc.png").read_bytes() != before
