@@ -22,16 +22,16 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 import record
 from cold import started
+from evidentia.array_types import Floats
 from evidentia.evaluation.evaluate import evaluate_run
-from evidentia.evaluation.groups import OVERALL
 from evidentia.evaluation.intervals import Resampling
-from evidentia.evaluation.replicates import Batch
+from evidentia.evaluation.plan import OVERALL
+from evidentia.evaluation.replicates import ReplicateBatch
 from evidentia.measures import profile_named, resolve
 from evidentia.results import Evaluation
 from evidentia.stats.resampling import ResamplingPlan
 from evidentia.synth import synthetic_run
 from evidentia.tables import Queries, Run, read_run
-from evidentia.tables.queries import Floats
 from measuring import DisagreementError, Figure, cores, show, versions
 
 SEED, POSTS, POSITIVES = 7, 1477, 1379
@@ -50,7 +50,7 @@ def replicate_values(queries: Queries, names: Sequence[str], resamples: int) -> 
     """Ours: the draws, and the values of every measure in every replicate."""
     wanted = {name: resolve(name, profile_named("contract")).definition for name in names}
     plan = ResamplingPlan(len(queries.post_ids), resamples, SEED)
-    found = Batch(queries, [(definition, OVERALL) for definition in wanted.values()]).run(plan)
+    found = ReplicateBatch(queries, [(definition, OVERALL) for definition in wanted.values()]).run(plan)
     return {name: found[definition, ()][0] for name, definition in wanted.items()}
 
 

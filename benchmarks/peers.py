@@ -11,7 +11,8 @@ from itertools import pairwise
 import numpy as np
 import pytrec_eval
 
-from evidentia.tables.queries import Candidates, Floats
+from evidentia.array_types import Floats
+from evidentia.tables.queries import Candidates
 from measuring import DisagreementError
 
 KS = (1, 3, 5, 10, 20)

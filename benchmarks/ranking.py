@@ -20,11 +20,12 @@ import numpy as np
 import record
 from cold import cold_command
 from evidentia import arrays
+from evidentia.array_types import Floats
 from evidentia.evaluation.compute import compute
-from evidentia.evaluation.groups import OVERALL
+from evidentia.evaluation.plan import OVERALL
 from evidentia.measures import Definition, kernels, profile_named, resolve
 from evidentia.synth import SyntheticArrays, synthetic_arrays, synthetic_run
-from evidentia.tables.queries import Candidates, Floats, Queries
+from evidentia.tables.queries import Candidates, Queries
 from measuring import DisagreementError, Figure, cores, fastest, show, versions
 from peers import KS, MEASURES, as_dicts, has_ranx, largest_difference, pytrec, ranx
 

@@ -18,15 +18,15 @@ from numpy.random import Generator, Philox
 
 import record
 from bootstrap import Took, _load, least
+from evidentia.array_types import Floats
+from evidentia.evaluation.evaluate import evaluate_items
 from evidentia.evaluation.intervals import Resampling
-from evidentia.evaluation.selective import Readings
-from evidentia.evaluation.selective_result import evaluate_items
+from evidentia.evaluation.items import ItemComputation, wants_for
 from evidentia.measures import resolve
 from evidentia.results import Evaluation
 from evidentia.results.profiles import SELECTIVE
 from evidentia.synth import synthetic_phq8
 from evidentia.tables import Items, read_items
-from evidentia.tables.queries import Floats
 from measuring import DisagreementError, Figure, cores, show, versions
 
 SEED, SIGNAL, FLOOR = 7, "llm", 30.0
@@ -42,10 +42,9 @@ def drawn_run(participants: int) -> Items:
 
 def replicate_values(items: Items, resamples: int) -> list[Floats]:
     """Ours: the draws, and AURC and AUGRC in every replicate."""
-    wants = tuple((resolve(name, SELECTIVE).definition, SIGNAL) for name in ("AURC", "AUGRC"))
-    readings = Readings(items, wants)
-    found = readings.run(readings.plan(Resampling(resamples, SEED)))
-    return [found[want] for want in wants]
+    wants = wants_for([resolve(name, SELECTIVE).definition for name in ("AURC", "AUGRC")], (SIGNAL,))
+    run = ItemComputation(items, wants, (SIGNAL,))
+    return [replicated.values[0] for replicated in run.replicate(run.plan(Resampling(resamples, SEED)))]
 
 
 def everything(items: Items) -> Evaluation:

@@ -19,12 +19,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.errors import InputError
 from evidentia.measures import calibration, detection, kernels
 from evidentia.results.measure import Args
-from evidentia.stats.counting import add_up
+from evidentia.stats.exact import add_up
 from evidentia.stats.sweeps import Counts, best_within_budget, sweep_counts
-from evidentia.tables.queries import Bools, Floats, Ints, Ragged
+from evidentia.tables.queries import Ragged
 
 Norm = Literal["gold", "found", "min", "min_eff"]
 __all__ = [

@@ -12,7 +12,7 @@ abstained ones too, and equal confidences keep the order in which they are given
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -22,24 +22,23 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from evidentia.array_types import Floats, Ints
 from evidentia.checks import check_items
 from evidentia.errors import InputError
-from evidentia.evaluation.compare import OnMismatch
-from evidentia.evaluation.files import write_folder, write_selective
+from evidentia.evaluation.compare_items import compare_items
+from evidentia.evaluation.deltas import OnMismatch
+from evidentia.evaluation.evaluate import evaluate_items
+from evidentia.evaluation.files import ItemsSource
 from evidentia.evaluation.intervals import Resampling
-from evidentia.evaluation.replicates import Progress, part_of
-from evidentia.evaluation.selective_compare import compare_items
-from evidentia.evaluation.selective_curves import against_curves
-from evidentia.evaluation.selective_result import evaluate_items
-from evidentia.listed import listed
+from evidentia.evaluation.item_curves import against_curves
 from evidentia.measures import canonical
-from evidentia.report import wants_report, write_curves, write_report, write_tables
 from evidentia.results import Evaluation, SelectiveComparison
 from evidentia.results.profiles import SELECTIVE
 from evidentia.stats.coverage import Coverage, counts_to_reach, counts_within
+from evidentia.stats.resampling import Progress, part_of
 from evidentia.stats.risk_coverage import Steps, ranking
 from evidentia.tables import Items, read_items
-from evidentia.tables.queries import Floats, Ints
+from evidentia.workflow import named_measures
 
 if TYPE_CHECKING:
     from evidentia.item_predictions import (
@@ -113,7 +112,7 @@ def evaluate(
     the paired differences, this run minus that one, are then in ``comparison``.
     """
     asked = _asked(confidence, loss, coverage)
-    measures = None if measures is None else listed(measures)
+    measures = None if measures is None else named_measures(measures)
     resampling = Resampling(resamples, seed, ci, ci_method)
     run, other = _read(items, mode, item_max), _other(items, against, against_mode, item_max)
     options: dict[str, Any] = {
@@ -133,11 +132,11 @@ def evaluate(
         called = names or _names(other, run)
         how: Any = {"on_mismatch": on_mismatch, "alpha": alpha, "resampling": resampling, "progress": late}
         compared = compare_items(other, run, names=called, **asked, **how)
-        theirs = against_curves(run, other, result.dataset["signals"], resampling)
+        theirs = against_curves(run, other, result.dataset["signals"], resampling) if result.curves else ()
         result = replace(result, comparison=compared, curves=(*result.curves, *theirs))
         options["names"] = list(called)
     runs = {"items": run} | ({} if other is None else {"against_items": other})
-    return replace(result, writer=_writer(runs, command, options, report), source=run)
+    return replace(result, source=ItemsSource(runs, options=options, command=command, report=report))
 
 
 def compare(
@@ -180,23 +179,9 @@ def _asked(
     }
 
 
-def _writer(runs: Mapping[str, Items], command: str | None, options: Mapping[str, Any], report: bool | None) -> Any:
-    def save(result: Evaluation, folder: Path, force: bool) -> None:
-        def fill(temporary: Path) -> None:
-            write_tables(result, temporary / "tables")
-            write_curves(result, temporary / "figures")
-            write_selective(temporary, runs, result, command=command, options=options)
-            if wants_report(report):
-                write_report(temporary)
-
-        write_folder(folder, fill, force=force)
-
-    return save
-
-
 def _read(source: Items | object, mode: str | None, item_max: float | None) -> Items:
-    if isinstance(source, Evaluation) and isinstance(source.source, Items):
-        return source.source
+    if isinstance(source, Evaluation) and isinstance(source.source, ItemsSource):
+        return source.source.runs["items"]
     return source if isinstance(source, Items) else read_items(source, mode=mode, item_max=item_max)
 
 

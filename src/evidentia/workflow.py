@@ -9,19 +9,29 @@ from typing import Any
 
 from evidentia.checks import check_result
 from evidentia.errors import InputError
-from evidentia.evaluation import evaluate_run, may_write, write_comparison, write_folder, write_manifest, write_result
+from evidentia.evaluation import (
+    ensure_writable,
+    evaluate_run,
+    write_comparison,
+    write_folder,
+    write_manifest,
+    write_result,
+)
 from evidentia.evaluation.choose import choose
-from evidentia.evaluation.compare import OnMismatch, System, compare_systems
+from evidentia.evaluation.compare import NamedRun, compare_systems
+from evidentia.evaluation.deltas import OnMismatch
+from evidentia.evaluation.files import ResultSource, RunSource
 from evidentia.evaluation.intervals import Method, Resampling
-from evidentia.evaluation.load import LoadedResult, load_result
-from evidentia.evaluation.replicates import Progress
+from evidentia.evaluation.load import load_result
 from evidentia.listed import listed
 from evidentia.protocol import Tuning, apply_tuning, read_tuning, to_document
 from evidentia.report import wants_report, write_curves, write_delta_tables, write_report, write_tables
 from evidentia.results import Comparison, Design, Evaluation
+from evidentia.results.evaluation import write_evaluation
+from evidentia.stats.resampling import Progress
 from evidentia.tables import Run, read_run
 
-__all__ = ["compare", "evaluate", "may_write"]
+__all__ = ["compare", "ensure_writable", "evaluate"]
 
 
 def evaluate(
@@ -54,15 +64,15 @@ def evaluate(
     ``allow_disjoint`` is that of ``read_run``, for a run that is read here.
     """
     resampling = Resampling(resamples, seed, ci, ci_method, stratify)
-    named = None if measures is None else _named(measures)
+    named = None if measures is None else named_measures(measures)
     if not isinstance(run, Run):
         run = read_run(run, by=() if by is None else _words(by), allow_disjoint=allow_disjoint)
     by = tuple(run.queries.slices) if by is None else _words(by)
     run, tuning = _with_thresholds(run, thresholds)
-    applied = None if tuning is None else to_document(tuning, grids=False)
     evaluation = evaluate_run(
         run, profile=profile, measures=named, by=by, k=k, dual=dual, resampling=resampling, progress=progress
     )
+    applied = None if tuning is None else to_document(tuning, grids=False)
     checks = check_result(evaluation, run, applied=applied)
     evaluation = replace(evaluation, checks=checks, asked_by_name=named is not None)
     options: Mapping[str, Any] = {
@@ -74,20 +84,24 @@ def evaluate(
         "interval": dict(evaluation.interval),
         "reading": dict(reading or {}),
     }
+    return replace(
+        evaluation, source=RunSource("", run, profile, tuning, options=options, command=command, report=report)
+    )
 
-    def save(result: Evaluation, folder: Path, force: bool) -> None:
-        def fill(temporary: Path) -> None:
-            given = None if tuning is None else to_document(tuning)
-            write_result(temporary, run, result, by=tuple(run.queries.slices), thresholds=given)
-            write_tables(result, temporary / "tables")
-            write_curves(result, temporary / "figures")
-            write_manifest(temporary, run, result, command=command, options=options, applied=applied)
-            if wants_report(report):
-                write_report(temporary)
 
-        write_folder(folder, fill, force=force)
+@write_evaluation.register
+def save_result(source: ResultSource, evaluation: Evaluation, folder: Path, *, force: bool) -> None:
+    """Write every file of a result into a new folder, all or nothing."""
 
-    return replace(evaluation, writer=save, source=LoadedResult("", run, profile, options))
+    def fill(temporary: Path) -> None:
+        write_result(temporary, source, evaluation)
+        write_tables(evaluation, temporary / "tables")
+        write_curves(evaluation, temporary / "figures")
+        write_manifest(temporary, source, evaluation)
+        if wants_report(source.report):
+            write_report(temporary)
+
+    write_folder(folder, fill, force=force)
 
 
 def _with_thresholds(run: Run, thresholds: Tuning | str | Path | None) -> tuple[Run, Tuning | None]:
@@ -125,10 +139,10 @@ def compare(
     """
     loaded = [_loaded(result) for result in results]
     systems = _systems(loaded, names)
-    named = None if measures is None else _named(measures)
-    choice = choose([one for one in loaded if isinstance(one, LoadedResult)], profile=profile, measures=named)
+    named = None if measures is None else named_measures(measures)
+    choice = choose([one for one in loaded if isinstance(one, RunSource)], profile=profile, measures=named)
     if out is not None:
-        _may_compare_into(Path(out), results, force=force)
+        _ensure_comparison_writable(Path(out), results, force=force)
     resampling = Resampling(resamples, seed, ci)
     design: Design = "successive" if successive else "against first"
     comparison = compare_systems(
@@ -138,8 +152,7 @@ def compare(
         options: dict[str, Any] = {"on_mismatch": on_mismatch, "alpha": alpha, "design": design, "ci": ci}
         options |= {"profile": profile, "measures": None if named is None else list(named)}
         made_with = [
-            _made_with(one, profile=profile, measures=named) if isinstance(one, LoadedResult) else None
-            for one in loaded
+            _made_with(one, profile=profile, measures=named) if isinstance(one, RunSource) else None for one in loaded
         ]
         runs = {system.name: system.run for system in systems}
 
@@ -153,7 +166,7 @@ def compare(
     return comparison
 
 
-def _made_with(result: LoadedResult, *, profile: str | None, measures: Sequence[str] | None) -> dict[str, Any]:
+def _made_with(result: RunSource, *, profile: str | None, measures: Sequence[str] | None) -> dict[str, Any]:
     """What of a result decided which measures are compared, where nobody named them."""
     decides = {"profile": result.profile} if profile is None else {}
     return decides | (
@@ -161,20 +174,20 @@ def _made_with(result: LoadedResult, *, profile: str | None, measures: Sequence[
     )
 
 
-def _systems(results: Sequence[Run | LoadedResult], names: Sequence[str] | None) -> list[System]:
+def _systems(results: Sequence[Run | RunSource], names: Sequence[str] | None) -> list[NamedRun]:
     called = list(names) if names is not None else _called(results)
     if len(called) != len(results):
         raise InputError(f"There are {len(results)} results but {len(called)} names.")
-    runs = [one if isinstance(one, Run) else one.run for one in results]
-    return [System(name, run) for name, run in zip(called, runs, strict=True)]
+    runs = [result if isinstance(result, Run) else result.run for result in results]
+    return [NamedRun(name, run) for name, run in zip(called, runs, strict=True)]
 
 
-def _loaded(result: object) -> Run | LoadedResult:
+def _loaded(result: object) -> Run | RunSource:
     if isinstance(result, str | Path):
         return load_result(Path(result))
     if not isinstance(result, Evaluation):
         return result if isinstance(result, Run) else read_run(result)
-    if not isinstance(result.source, LoadedResult):
+    if not isinstance(result.source, RunSource):
         raise InputError(
             "This Evaluation holds no run to compare. Give one that evidentia.evaluate made, or the folder of a result; "
             "items of a predictor that may abstain are compared by evidentia.selective.compare."
@@ -182,21 +195,24 @@ def _loaded(result: object) -> Run | LoadedResult:
     return result.source
 
 
-def _may_compare_into(out: Path, results: Sequence[object], *, force: bool) -> None:
-    if any(isinstance(one, str | Path) and Path(one).resolve() == out.resolve() for one in results):
+def _ensure_comparison_writable(out: Path, results: Sequence[object], *, force: bool) -> None:
+    if any(isinstance(result, str | Path) and Path(result).resolve() == out.resolve() for result in results):
         raise InputError(
             "The comparison cannot be written over a result that it compares. Choose another folder with -o."
         )
-    may_write(out, force=force)
+    ensure_writable(out, force=force)
 
 
-def _called(results: Sequence[Run | LoadedResult]) -> list[str]:
+def _called(results: Sequence[Run | RunSource]) -> list[str]:
     """A name for every result: its folder's, numbered where two folders are called the same."""
-    plain = [f"system {i}" if isinstance(one, Run) else one.name or f"system {i}" for i, one in enumerate(results, 1)]
+    plain = [
+        f"system {i}" if isinstance(result, Run) else result.name or f"system {i}"
+        for i, result in enumerate(results, 1)
+    ]
     return [name if name not in plain[:i] else f"{name} ({i + 1})" for i, name in enumerate(plain)]
 
 
-def _named(measures: str | Iterable[str]) -> tuple[str, ...]:
+def named_measures(measures: str | Iterable[str]) -> tuple[str, ...]:
     """The names of measures, which may be separated by commas."""
     names = listed(measures)
     if not names:

@@ -14,8 +14,8 @@ import evidentia
 from evidentia.checks import CHECKS, Subject
 from evidentia.checks.subject import Texts
 from evidentia.evaluation import evaluate_run
+from evidentia.evaluation.evaluate import evaluate_items
 from evidentia.evaluation.intervals import Resampling
-from evidentia.evaluation.selective_result import evaluate_items
 from evidentia.results import Estimate, Finding
 from evidentia.synth import synthetic_run
 from evidentia.synth.phq8 import synthetic_phq8

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from evidentia import selective
+from evidentia import workflow
 from evidentia.results import loads
 from evidentia.tables import read_items
 
@@ -344,7 +344,7 @@ def test_a_failure_on_the_way_leaves_nothing(runs: Abstaining, tmp_path: Path, m
     def full_disk(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(selective, "write_selective", full_disk)
+    monkeypatch.setattr(workflow, "write_manifest", full_disk)
     refused(evidentia("selective", runs.few, *FEW, "-o", tmp_path / "deep" / "out"), "No space left")
     assert contents(tmp_path) == {}
     assert [p.name for p in tmp_path.rglob(".*")] == []

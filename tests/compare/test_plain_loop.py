@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 import evidentia
-from evidentia.evaluation.groups import OVERALL
 from evidentia.evaluation.intervals import Resampling
+from evidentia.evaluation.plan import OVERALL
 from evidentia.evaluation.replicates import replicate
 from evidentia.measures import profile_named, resolve
 

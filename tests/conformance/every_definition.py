@@ -10,17 +10,15 @@ from functools import cache
 import numpy as np
 import polars as pl
 
+from evidentia.array_types import Floats
 from evidentia.evaluation.compute import Cell, compute
-from evidentia.evaluation.groups import OVERALL, Grouping, grouping_by
-from evidentia.evaluation.needs import unmet
-from evidentia.evaluation.plan import Plan, with_tuned_decisions
+from evidentia.evaluation.plan import OVERALL, Grouping, MeasurePlan, grouping_by, unmet, with_tuned_decisions
 from evidentia.measures import MEASURES, PROFILES, Definition, resolve
 from evidentia.measures.core import Macro, Selective
 from evidentia.results.measure import Args, Measure, Parameter
 from evidentia.results.names import Cut, parse_cut
 from evidentia.synth import SyntheticRun, synthetic_run
 from evidentia.tables import Queries, Run, read_run
-from evidentia.tables.queries import Floats
 
 CUTS = {
     None: (None,),
@@ -89,7 +87,7 @@ def edited(tables: SyntheticRun, *columns: pl.Expr) -> SyntheticRun:
 def with_decisions(run: Run) -> Run:
     """The run with the thresholds applied that tuned definitions ask for."""
     wants = tuple((d, OVERALL) for d in DEFINITIONS if unmet(d, run) is None)
-    return with_tuned_decisions(run, Plan(wants, ()))[0]
+    return with_tuned_decisions(run, MeasurePlan(wants, ()))[0]
 
 
 def all_cells(

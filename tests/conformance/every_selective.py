@@ -9,16 +9,18 @@ import numpy as np
 import polars as pl
 from every_definition import SELECTIVE_ONES
 
-from evidentia.evaluation.selective import Readings, ordered, outcome_of
+from evidentia.array_types import Floats, Ints
+from evidentia.evaluation.items import ItemComputation, wants_for
+from evidentia.evaluation.items import read as read_curves
 from evidentia.measures import Definition
 from evidentia.measures.core import Outcome
 from evidentia.tables import Items, read_items
-from evidentia.tables.queries import Floats, Ints
 
 BY_NAME: dict[str, Definition] = {d.expanded: d for d in SELECTIVE_ONES}
 EXPANDED = tuple(BY_NAME)
 ALONE = tuple(name for name in EXPANDED if "common" not in name)  # those that need no second run
-WANTS = tuple((d, "confidence" if ordered(d) else None) for d in SELECTIVE_ONES)
+SIGNALS = ("confidence",)
+WANTS = wants_for(SELECTIVE_ONES, SIGNALS)
 ITEM_MAX = 4.0
 
 
@@ -76,8 +78,9 @@ def outcomes(tables: Tables, weights: Floats | None = None) -> dict[str, Outcome
     own, other = read(tables.own), read(tables.other)
     held = np.ones((len(own.cluster_ids), 1)) if weights is None else weights
     common = np.minimum(_predicted(own, held), _predicted(other, held))
-    find = Readings(own, WANTS).curves(held)
-    return {want[0].expanded: outcome_of(want, find(want, common)) for want in WANTS}
+    run = ItemComputation(own, WANTS, SIGNALS)
+    curves = run.curves(held)
+    return {d.expanded: read_curves(d, curves.of(d, run.signals_of(g)[0], common)) for d, g in WANTS}
 
 
 def _predicted(items: Items, weights: Floats) -> Ints:

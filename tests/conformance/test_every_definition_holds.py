@@ -22,7 +22,7 @@ from every_definition import (
     shuffled,
 )
 
-from evidentia.evaluation.groups import Grouping
+from evidentia.evaluation.plan import Grouping
 from evidentia.measures.core import Macro
 from evidentia.synth import SyntheticRun
 from evidentia.tables import Queries, Run

@@ -9,12 +9,12 @@ from functools import cache
 import numpy as np
 import polars as pl
 import pytest
-from every_selective import ALONE, BY_NAME, EXPANDED, WANTS, Tables, mixed, outcomes, read, repeated, same_bits
+from every_selective import ALONE, BY_NAME, EXPANDED, SIGNALS, WANTS, Tables, mixed, outcomes, read, repeated, same_bits
 
-from evidentia.evaluation.selective import Readings
+from evidentia.array_types import Floats
+from evidentia.evaluation.items import ItemComputation
 from evidentia.measures.core import Outcome
 from evidentia.stats.resampling import ResamplingPlan
-from evidentia.tables.queries import Floats
 
 every_definition = pytest.mark.parametrize("name", EXPANDED)
 every_one_alone = pytest.mark.parametrize("name", ALONE)
@@ -140,8 +140,8 @@ def test_a_weighting_does_not_feel_its_neighbours(name: str) -> None:
 @cache
 def replicates(block: int | None) -> dict[str, Floats]:
     wants = [want for want in WANTS if want[0].expanded in ALONE]
-    found = Readings(read(mixed().own), wants).run(ResamplingPlan(30, 60, 7, block=block))
-    return {want[0].expanded: values for want, values in found.items()}
+    run = ItemComputation(read(mixed().own), wants, SIGNALS)
+    return {r.definition.expanded: r.values for r in run.replicate(ResamplingPlan(30, 60, 7, block=block))}
 
 
 @every_one_alone
@@ -156,7 +156,7 @@ def test_the_size_of_the_blocks_changes_no_bit_of_a_replicate(name: str) -> None
 def test_the_number_of_threads_changes_no_bit_of_a_replicate(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     usual = replicates(4)
     replicates.cache_clear()
-    monkeypatch.setattr("evidentia.stats.threads.os.cpu_count", lambda: workers)
+    monkeypatch.setattr("evidentia.stats.resampling.os.cpu_count", lambda: workers)
     again = replicates(4)
     assert again is not usual
     assert [name for name in usual if usual[name].tobytes() != again[name].tobytes()] == []

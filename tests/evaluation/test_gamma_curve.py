@@ -31,7 +31,7 @@ def candidates(gold: bool = True) -> pl.DataFrame:
 
 
 def swept(per_query: pl.DataFrame, pool: pl.DataFrame | None) -> Curve | None:
-    found = evidentia.evaluate(read_run(per_query, candidates=pool), measures=["AUROC"], resamples=0).curves
+    found = evidentia.evaluate(read_run(per_query, candidates=pool), resamples=0).curves
     return next((curve for curve in found if curve.name == "gamma_sweep"), None)
 
 

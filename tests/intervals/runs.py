@@ -11,7 +11,7 @@ import polars as pl
 
 from evidentia.evaluation.evaluate import evaluate_run
 from evidentia.evaluation.intervals import Resampling
-from evidentia.evaluation.plan import Plan, plan_for, with_tuned_decisions
+from evidentia.evaluation.plan import MeasurePlan, plan_for, with_tuned_decisions
 from evidentia.measures import PROFILES
 from evidentia.results import Evaluation, dumps
 from evidentia.synth import synthetic_run
@@ -37,7 +37,7 @@ def tied_run() -> Run:
 
 
 @cache
-def planned() -> tuple[Run, Plan]:
+def planned() -> tuple[Run, MeasurePlan]:
     """The run with its tuned decisions, and everything that the contract reports of it."""
     run = tied_run()
     plan = plan_for(run, CONTRACT, CONTRACT.names(), ["subreddit"])

@@ -13,17 +13,17 @@ import polars as pl
 import pytest
 from scipy import stats
 
+from evidentia.array_types import Floats
 from evidentia.errors import InputError
-from evidentia.evaluation.groups import OVERALL
 from evidentia.evaluation.intervals import Resampling, spread_out
-from evidentia.evaluation.replicates import Batch
+from evidentia.evaluation.plan import OVERALL
+from evidentia.evaluation.replicates import ReplicateBatch
 from evidentia.measures import resolve
 from evidentia.measures.calibration import calibration_intercept, calibration_slope
 from evidentia.results import Estimate, Evaluation
 from evidentia.stats.intervals import bca_limits, clopper_pearson, percentile_limits
 from evidentia.stats.resampling import ResamplingPlan
 from evidentia.tables import Run, read_run
-from evidentia.tables.queries import Floats
 from intervals.runs import CONTRACT, detections, evaluated, tied_run
 
 SAME = "every resample gives the same value"
@@ -398,7 +398,7 @@ def test_one_step_comes_close_to_solving_anew(name: str, solve: Callable[..., tu
     queries = tied_run().queries
     definition = resolve(name, CONTRACT).definition
     plan = ResamplingPlan(60, 200, 7)
-    stepped = Batch(queries, [(definition, OVERALL)]).run(plan)[definition, ()][0]
+    stepped = ReplicateBatch(queries, [(definition, OVERALL)]).run(plan)[definition, ()][0]
     drawn = plan.multiplicities(0, 200).astype(float)
     solved = np.array([solve(queries.prob, queries.label, weights[queries.post])[0] for weights in drawn])
     low, high = np.percentile(solved, [2.5, 97.5])

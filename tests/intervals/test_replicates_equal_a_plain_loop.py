@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from sklearn import metrics
 
-from evidentia.evaluation.groups import OVERALL
-from evidentia.evaluation.replicates import Batch
+from evidentia.array_types import Floats, Ints
+from evidentia.evaluation.plan import OVERALL
+from evidentia.evaluation.replicates import ReplicateBatch
 from evidentia.measures import Definition, resolve
 from evidentia.measures.core import Fit
 from evidentia.stats.resampling import ResamplingPlan
-from evidentia.tables.queries import Floats, Ints
 from intervals import plain_loop
 from intervals.plain_loop import Copy, Row, differences, drawn
 from intervals.runs import CONTRACT, plain_rows, planned
@@ -60,7 +60,7 @@ def overall(names: tuple[str, ...]) -> dict[str, Floats]:
     queries = planned()[0].queries
     wanted = {name: resolve(name, CONTRACT).definition for name in names}
     plan = ResamplingPlan(len(queries.post_ids), RESAMPLES, SEED)
-    found = Batch(queries, [(definition, OVERALL) for definition in wanted.values()]).run(plan)
+    found = ReplicateBatch(queries, [(definition, OVERALL) for definition in wanted.values()]).run(plan)
     return {name: found[definition, ()][0] for name, definition in wanted.items()}
 
 
@@ -98,7 +98,7 @@ def everything() -> tuple[dict[tuple[Definition, tuple[str, ...]], Floats], int]
     run, plan = planned()
     wants = [want for want in plan.wants if not isinstance(want[0].kind, Fit)]  # a fit is stepped, not solved again
     resampling = ResamplingPlan(len(run.queries.post_ids), FEWER, SEED)
-    return Batch(run.queries, wants).run(resampling), len(wants)
+    return ReplicateBatch(run.queries, wants).run(resampling), len(wants)
 
 
 @cache
@@ -109,6 +109,7 @@ def in_groups(replicate: int, column: str) -> dict[str, list[Copy]]:
     return parts
 
 
+@pytest.mark.sample(every=2)
 @pytest.mark.parametrize("column", [None, "fold", "criterion", "state", "has_evidence", "subreddit"])
 def test_everything_the_contract_reports_equals_the_loop_in_every_group(column: str | None) -> None:
     found, _ = everything()
@@ -141,7 +142,7 @@ def test_what_is_alone_equals_what_is_computed_with_all_the_rest() -> None:
     resampling = ResamplingPlan(len(run.queries.post_ids), FEWER, SEED)
     for definition, grouping in plan.wants[::7]:
         if not isinstance(definition.kind, Fit):
-            alone = Batch(run.queries, [(definition, grouping)]).run(resampling)[definition, grouping.columns]
+            alone = ReplicateBatch(run.queries, [(definition, grouping)]).run(resampling)[definition, grouping.columns]
             assert alone.tobytes() == found[definition, grouping.columns].tobytes(), definition.expanded
 
 

@@ -14,9 +14,9 @@ import polars as pl
 import pytest
 from numpy.random import Generator, Philox
 
-from evidentia.evaluation.groups import OVERALL, grouping_by
 from evidentia.evaluation.intervals import Resampling
-from evidentia.evaluation.replicates import Batch
+from evidentia.evaluation.plan import OVERALL, grouping_by
+from evidentia.evaluation.replicates import ReplicateBatch
 from evidentia.measures import resolve
 from evidentia.stats.resampling import ResamplingPlan
 from evidentia.synth import synthetic_run
@@ -38,6 +38,7 @@ def by_default() -> str:
     return summary(ten_criteria())
 
 
+@pytest.mark.sample(every=2)
 @pytest.mark.parametrize("block", [1, 7, 512])
 def test_the_size_of_a_block_changes_no_byte(block: int) -> None:
     assert summary(ten_criteria(), block=block) == by_default()
@@ -48,7 +49,9 @@ def test_the_size_of_a_block_changes_no_replicate(block: int) -> None:
     queries = tied_run().queries
     by = [OVERALL, *(grouping_by(queries, column) for column in ("fold", "criterion", "state"))]
     names = ("AUROC", "AUPRC", "ECE", "Brier", "LogLoss", "MAP@10", "nDCG@10", "MCC(t=0.5)", "CalibrationSlope")
-    batch = Batch(queries, [(resolve(name, CONTRACT).definition, g) for name in names for g in by if g is not None])
+    batch = ReplicateBatch(
+        queries, [(resolve(name, CONTRACT).definition, g) for name in names for g in by if g is not None]
+    )
     whole = batch.run(ResamplingPlan(60, 200, 7))
     cut = batch.run(ResamplingPlan(60, 200, 7, block=block))
     assert {key for key in whole if whole[key].tobytes() != cut[key].tobytes()} == set()
@@ -56,7 +59,7 @@ def test_the_size_of_a_block_changes_no_replicate(block: int) -> None:
 
 @pytest.mark.parametrize("workers", [1, 5])
 def test_the_number_of_threads_changes_no_byte(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evidentia.stats.threads.os.cpu_count", lambda: workers)
+    monkeypatch.setattr("evidentia.stats.resampling.os.cpu_count", lambda: workers)
     assert summary(ten_criteria(), block=16) == by_default()
 
 
@@ -97,7 +100,7 @@ def test_another_seed_gives_other_intervals_but_the_same_values() -> None:
 def test_fewer_resamples_are_the_first_of_more() -> None:
     queries = tied_run().queries
     definition = resolve("AUPRC", CONTRACT).definition
-    batch = Batch(queries, [(definition, OVERALL)])
+    batch = ReplicateBatch(queries, [(definition, OVERALL)])
     few, more = (batch.run(ResamplingPlan(60, n, 7))[definition, ()] for n in (50, 80))
     assert np.array_equal(few, more[:, :50])
 
@@ -113,7 +116,7 @@ def test_posts_are_drawn_in_numerical_order_where_all_ids_are_numbers() -> None:
     """Values 2, 9 and 10 in that order; as strings 10 would come first."""
     run = detections([("10", 0, 1.0), ("9", 0, 0.5), ("2", 0, 0.0)])
     definition = resolve("Brier", CONTRACT).definition
-    found = Batch(run.queries, [(definition, OVERALL)]).run(ResamplingPlan(3, 20, 7))[definition, ()][0]
+    found = ReplicateBatch(run.queries, [(definition, OVERALL)]).run(ResamplingPlan(3, 20, 7))[definition, ()][0]
     losses = np.array([0.0, 0.25, 1.0])
     for replicate, value in enumerate(found):
         picks = Generator(Philox(key=[7, replicate])).integers(3, size=3)

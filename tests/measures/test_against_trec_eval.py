@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from evidentia.evaluation import evaluate_run
 from evidentia.evaluation.compute import compute
-from evidentia.evaluation.groups import OVERALL
+from evidentia.evaluation.plan import OVERALL
 from evidentia.measures import PROFILES, kernels, resolve
 from evidentia.tables import Run, read_trec
 

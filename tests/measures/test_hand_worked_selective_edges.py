@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small import F, answers, exactly, hand_worked, losing, selective, selective_estimate
 
+from builders.queries import F, answers, exactly, hand_worked, losing, selective, selective_estimate
+from evidentia.evaluation.evaluate import evaluate_items
 from evidentia.evaluation.intervals import Resampling
-from evidentia.evaluation.selective_result import evaluate_items
 from evidentia.selective import augrc, aurc, cmax, evaluate, risk_at_coverage
 from evidentia.stats.coverage import Coverage, counts_to_reach, counts_within, items_up_to
 from evidentia.tables import Items, read_items

@@ -8,9 +8,9 @@ import polars as pl
 import pytest
 
 import evidentia
-from cli.small import Saved
+from builders.runs import Saved
 from evidentia.errors import InputError
-from evidentia.evaluation import may_write
+from evidentia.evaluation import ensure_writable
 from evidentia.protocol.provenance import posts_sha256
 from evidentia.report.page import Content, read_content, render, unpack
 from evidentia.report.page.mentions import Mentions, hidden_manifest
@@ -270,7 +270,7 @@ def test_the_key_stays_beside_the_result_for_its_owner_only(tmp_path: Path) -> N
     assert render(read_content(folder)) == before
     assert path.read_text().strip() not in before
     assert write_key(folder) == path  # once more changes nothing
-    may_write(folder, force=True)  # a key of ours is no stranger
+    ensure_writable(folder, force=True)  # a key of ours is no stranger
 
 
 def test_another_key_gives_other_pseudonyms(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from evidentia.report.page.images import images
 from evidentia.report.page.participants import Participants
 from evidentia.report.page.render import figures_of
 from evidentia.report.page.selective_figures import MOST_POINTS, thinned
-from evidentia.report.page.selective_view import View, labels
+from evidentia.report.page.selective_view import SelectiveView, labels
 from evidentia.report.page.show import limits, shown
 from evidentia.synth import synthetic_phq8
 from evidentia.tables.order import by_number
@@ -196,7 +196,7 @@ def test_the_first_screen_says_what_was_evaluated_and_that_it_is_no_diagnosis(co
     assert "Not yet verified" in words
     assert "Cmax" in words
     cards = [number.marks["data-of"] for number in compared.walk.of("data-of")][:15]
-    best = next(iter(View(compared.content).excess))
+    best = next(iter(SelectiveView(compared.content).excess))
     for base in ("MAE@coverage=0.5", "AURC", "AUGRC", "eAURC"):
         assert f"{base}[confidence={best}]" in cards
     assert cards.count("Cmax") >= 4  # its own card, and beside each of three areas
@@ -296,7 +296,7 @@ def test_hostile_names_stay_text(hostile: Made) -> None:
 
 
 def test_long_names_stay_apart_in_figures(hostile: Made) -> None:
-    view = View(hostile.content)
+    view = SelectiveView(hostile.content)
     assert len(set(view.labels.values())) == len(hostile.summary["dataset"]["signals"]) == 5
     assert max(map(len, view.labels.values())) < 50
     assert labels(["", "a b", "a  b"]) == {"": "(no name)", "a b": "a b", "a  b": "a b (2)"}

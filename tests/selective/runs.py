@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from evidentia.evaluation.selective import Readings, Want, ordered
+from evidentia.array_types import Floats
+from evidentia.evaluation.items import ItemComputation, wants_for
+from evidentia.evaluation.plan import Want
 from evidentia.measures import MEASURES, Definition, resolve
 from evidentia.measures.core import Selective
 from evidentia.results.profiles import SELECTIVE
 from evidentia.synth import synthetic_phq8
 from evidentia.tables import Items, read_items
-from evidentia.tables.queries import Floats
 from selective.naive import Answer
 
 CUTS: dict[str | None, tuple[str, ...]] = {
@@ -56,9 +57,9 @@ def parts_of(name: str) -> tuple[str, dict[str, str], str | None]:
     return definition(name).measure.base, dict(args.params), cut
 
 
-def readings(items: Items, signal: str, names: Sequence[str] = NAMES) -> tuple[Readings, dict[str, Want]]:
-    wants = {name: (d, signal if ordered(d) else None) for name in names for d in [definition(name)]}
-    return Readings(items, tuple(wants.values())), wants
+def computed(items: Items, signal: str, names: Sequence[str] = NAMES) -> tuple[ItemComputation, dict[str, Want]]:
+    wants = dict(zip(names, wants_for([definition(name) for name in names], (signal,)), strict=True))
+    return ItemComputation(items, tuple(wants.values()), (signal,)), wants
 
 
 @cache

@@ -12,17 +12,17 @@ import numpy as np
 import polars as pl
 import pytest
 
+from evidentia.array_types import Floats
 from evidentia.errors import InputError
+from evidentia.evaluation.compare_items import ItemPair, compare_items
 from evidentia.evaluation.intervals import Resampling
-from evidentia.evaluation.selective import Readings, Want
-from evidentia.evaluation.selective_compare import _defined, _Pair, _wants, compare_items
+from evidentia.measures import Definition
 from evidentia.results import SelectiveComparison
 from evidentia.selective import compare, evaluate
 from evidentia.stats.intervals import percentile_limits
 from evidentia.stats.resampling import ResamplingPlan
 from evidentia.synth import synthetic_phq8
 from evidentia.tables import Items, read_items
-from evidentia.tables.queries import Floats
 from selective import naive
 from selective.naive import Answer, Sample
 from selective.runs import differences, phq8_items, phq8_rows, phq8_run, table_items, table_rows, uneven_table
@@ -57,16 +57,15 @@ def compared(pair: str) -> SelectiveComparison:
 
 
 @cache
-def replicate_deltas(pair: str) -> dict[Want, Floats]:
+def replicate_deltas(pair: str) -> dict[Definition, Floats]:
     """The package's differences in every replicate."""
     sides, _, signal = both(pair)
     grid = ("0.1", "0.5", "0.6", "0.7", "1")
-    wants = _wants(sides, [signal], None, grid)
-    held = _Pair(NAMES, sides, (Readings(sides[0], wants), Readings(sides[1], wants)), Resampling(RESAMPLES, SEED))
-    found = {want: np.empty(RESAMPLES) for want in wants}
+    held = ItemPair.of(sides, NAMES, Resampling(RESAMPLES, SEED), [signal], loss=None, grid=grid)
+    found = {definition: np.empty(RESAMPLES) for definition, _ in held.wants}
     for rows, weights in ResamplingPlan(len(sides[0].cluster_ids), RESAMPLES, SEED, block=64).blocks():
-        for want, (before, after) in held._read(weights).items():
-            found[want][rows] = _defined(after) - _defined(before)
+        for (definition, _), values in held.differences(weights).items():
+            found[definition][rows] = values[0]
     return found
 
 
@@ -88,7 +87,7 @@ def plain_delta(a: Sample, b: Sample, base: str, params: dict[str, str], cut: st
 @every_pair
 def test_deltas_of_every_replicate_equal_the_naive_loop(pair: str) -> None:
     undefined = []
-    for (definition, _), values in replicate_deltas(pair).items():
+    for definition, values in replicate_deltas(pair).items():
         args = definition.args
         cut = None if args.cut is None else str(args.cut).partition("=")[2]
         base, params = definition.measure.base, dict(args.params)
@@ -105,14 +104,12 @@ def test_deltas_of_every_replicate_equal_the_naive_loop(pair: str) -> None:
 
 @every_pair
 def test_limits_and_left_out_replicates_are_those_of_the_differences(pair: str) -> None:
-    found, signal = compared(pair), both(pair)[2]
-    deltas = replicate_deltas(pair)
+    found, deltas = compared(pair), replicate_deltas(pair)
     checked = 0
-    for (definition, by), values in deltas.items():
+    for definition, values in deltas.items():
         delta = next((d for d in found.deltas if d.definition == definition.expanded), None)
         if delta is None:  # a coverage that is not on the usual grid
             continue
-        assert by in {None, signal}
         limits = percentile_limits(values[None], 0.9)
         assert delta.replicates_left_out == limits.left_out[0]
         if delta.ci is not None:

@@ -14,8 +14,8 @@ import polars as pl
 import pytest
 
 from evidentia.errors import EvidentiaError, InputError, UnknownNameError
+from evidentia.evaluation.evaluate import evaluate_items
 from evidentia.evaluation.intervals import Resampling
-from evidentia.evaluation.selective_result import evaluate_items
 from evidentia.selective import augrc, aurc, compare, evaluate, risk_at_coverage, risk_coverage_curve
 from evidentia.synth import synthetic_phq8
 from evidentia.tables import Items, read_items
@@ -230,7 +230,7 @@ def test_the_size_of_a_block_changes_no_byte(method: Any) -> None:
 def test_the_number_of_threads_changes_no_byte(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     items = table_items(uneven_table(clusters=150))
     usual = evaluate(items, seed=7, resamples=60).to_json()
-    monkeypatch.setattr("evidentia.stats.threads.os.cpu_count", lambda: workers)
+    monkeypatch.setattr("evidentia.stats.resampling.os.cpu_count", lambda: workers)
     assert evaluate(items, seed=7, resamples=60).to_json() == usual
 
 

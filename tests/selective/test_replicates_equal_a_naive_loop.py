@@ -9,22 +9,22 @@ import numpy as np
 import polars as pl
 import pytest
 
+from evidentia.array_types import Floats
+from evidentia.evaluation.evaluate import evaluate_items
 from evidentia.evaluation.intervals import Resampling
-from evidentia.evaluation.selective_result import evaluate_items
 from evidentia.stats.intervals import bca_limits, percentile_limits
 from evidentia.stats.resampling import ResamplingPlan
 from evidentia.tables import Items
-from evidentia.tables.queries import Floats
 from selective import naive
 from selective.naive import Answer, Sample
 from selective.runs import (
     NAMES,
+    computed,
     definition,
     differences,
     parts_of,
     phq8_items,
     phq8_rows,
-    readings,
     table_items,
     table_rows,
     uneven_table,
@@ -64,9 +64,10 @@ def both(run: str) -> tuple[Items, tuple[Answer, ...], str]:
 @cache
 def replicates(run: str) -> dict[str, Floats]:
     items, _, signal = both(run)
-    mine, wants = readings(items, signal)
-    found = mine.run(ResamplingPlan(len(items.cluster_ids), RESAMPLES, SEED))
-    return {name: found[want] for name, want in wants.items()}
+    mine, wants = computed(items, signal)
+    drawn = mine.replicate(ResamplingPlan(len(items.cluster_ids), RESAMPLES, SEED))
+    values = {replicated.definition: replicated.values[0] for replicated in drawn}
+    return {name: values[definition] for name, (definition, _) in wants.items()}
 
 
 @cache
@@ -92,6 +93,7 @@ def test_the_runs_have_what_makes_it_hard() -> None:
     assert 20 < sum(silent) < 180
 
 
+@pytest.mark.sample(every=2, by=("name",))
 @every_run
 @every_name
 def test_replicates_equal_the_loop(name: str, run: str) -> None:
@@ -110,14 +112,14 @@ def test_the_loop_saw_values_that_differ_and_some_that_are_undefined() -> None:
 @every_run
 def test_the_values_of_the_run_itself_equal_plain_code(run: str) -> None:
     items, rows, signal = both(run)
-    mine, wants = readings(items, signal)
-    points = mine.points()
+    mine, wants = computed(items, signal)
     for name in NAMES:
-        outcome = points[wants[name]]
+        outcome = mine.cell(*wants[name]).outcome
         sound = outcome.values[0] if outcome.flaws[0] == 0 else np.nan
         assert differences([sound], [naive.value(Sample(rows), *parts_of(name))]) <= ALLOWED, name
 
 
+@pytest.mark.sample(every=2, by=("method",))
 @every_run
 @pytest.mark.parametrize("method", ["percentile", "bca"])
 def test_intervals_are_those_of_the_loop(run: str, method: str) -> None:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evidentia.array_types import Bools, Floats
 from evidentia.protocol import PostScores, Provenance, certify_alerts, certify_screening, score_grid
-from evidentia.tables.queries import Bools, Floats
 
 POSTS, QUERIES, SAMPLE = 200_000, 10, 355  # a TUNE part of the contract's dataset
 SCREENING, ALERTS, DELTA = 0.98, 0.9, 0.05

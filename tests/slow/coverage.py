@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from datetime import date
@@ -15,22 +15,22 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from evidentia.array_types import Floats
 from evidentia.evaluation.cluster_sums import per_cluster
 from evidentia.evaluation.compare import differing_posts
-from evidentia.evaluation.compute import Computation, compute
+from evidentia.evaluation.compute import Computation, compute, simulated_kind
 from evidentia.evaluation.curves import reliability_curve
-from evidentia.evaluation.groups import OVERALL
+from evidentia.evaluation.estimates import EstimateBuilder
 from evidentia.evaluation.intervals import Resampling, intervals
-from evidentia.evaluation.narrate import Narrator, simulated_kind
-from evidentia.evaluation.plan import Plan
-from evidentia.evaluation.replicates import replicate
+from evidentia.evaluation.plan import OVERALL, MeasurePlan, Want
+from evidentia.evaluation.replicates import Replicated, replicate
 from evidentia.measures.core import Additive, Sweep
 from evidentia.report.console import HEADLINE
 from evidentia.results import Estimate
 from evidentia.results.sample_size import Sample, comparison_warnings
 from evidentia.stats.intervals import standard_errors
 from evidentia.stats.testing import t_test
-from evidentia.tables.queries import Floats, Queries
+from evidentia.tables.queries import Queries
 from slow.simulated import CONTRACT, SHAPES, answered, calibrated, definition, posts_of, simulated, stated, truth
 
 DOCS = Path(__file__).parents[2] / "docs" / "intervals.md"
@@ -114,6 +114,11 @@ def _slope(kind: Additive, sums: Floats, column: int, args: object) -> Floats:
     return (kind.finish(sums + step, args).values - kind.finish(sums - step, args).values) / (2 * step[:, column])
 
 
+def replicates_of(queries: Queries, wants: Sequence[Want], resampling: Resampling) -> Iterator[Replicated]:
+    """What an evaluation makes its intervals of."""
+    return replicate(queries, wants, resampling.plan(queries), jackknife=resampling.method == "bca", gaps=True)
+
+
 def cell(shape: str, posts: int, sets: int, seed: int = 2026) -> Counts:
     """Every headline measure under every method on data sets of one shape and size."""
     true = truth(shape, NAMES)
@@ -125,8 +130,8 @@ def cell(shape: str, posts: int, sets: int, seed: int = 2026) -> Counts:
         computation = compute(queries, wants)
         for method in ("percentile", "bca", "auto"):
             resampling = Resampling(RESAMPLES, number, method=method)
-            made = intervals(computation, wants, resampling, resampling.plan(queries))
-            told = Narrator(CONTRACT, computation, {}, made, resampling).estimates(Plan(tuple(wants)))
+            made = intervals(computation, replicates_of(queries, wants, resampling), resampling)
+            told = EstimateBuilder(CONTRACT, computation, made, resampling).estimates(MeasurePlan(tuple(wants)))
             for name in NAMES:
                 held[name, method].count(told[name].ci, true[name], warned=_warned(told[name].warnings))
         for name in NAMES:
@@ -142,8 +147,8 @@ def estimates(queries: Queries, names: Iterable[str], seed: int) -> dict[str, Es
     """The numbers of a run as a user gets them."""
     wants = [(definition(name), OVERALL) for name in names]
     computation, resampling = compute(queries, wants), Resampling(RESAMPLES, seed)
-    made = intervals(computation, wants, resampling, resampling.plan(queries))
-    return Narrator(CONTRACT, computation, {}, made, resampling).estimates(Plan(tuple(wants)))
+    made = intervals(computation, replicates_of(queries, wants, resampling), resampling)
+    return EstimateBuilder(CONTRACT, computation, made, resampling).estimates(MeasurePlan(tuple(wants)))
 
 
 ERRORS, ERROR_POSTS = (0.0, 0.03, 0.06, 0.12), (100, 300, 1000)
@@ -185,7 +190,7 @@ def bars(queries: int, sets: int, posts: int = 200, seed: int = 2026) -> Held:
         run = calibrated(posts, queries, stated(0.0), random)
         want = (definition("ECE"), OVERALL)
         computation = compute(run, [want])
-        ece = Narrator(CONTRACT, computation, {}, {}, Resampling(0)).estimates(Plan((want,)))["ECE"]
+        ece = EstimateBuilder(CONTRACT, computation, {}, Resampling(0)).estimates(MeasurePlan((want,)))["ECE"]
         columns = reliability_curve(ece, run, 0.95).columns
         for b, n in enumerate(columns["n"]):
             if n >= 20:

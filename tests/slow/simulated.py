@@ -9,10 +9,11 @@ from functools import cache
 import numpy as np
 from scipy.special import expit, ndtr
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.evaluation.compute import compute
-from evidentia.evaluation.groups import OVERALL
+from evidentia.evaluation.plan import OVERALL
 from evidentia.measures import PROFILES, Definition, resolve
-from evidentia.tables.queries import Bools, Floats, Ints, Queries, Ragged
+from evidentia.tables.queries import Queries, Ragged
 
 CONTRACT = PROFILES["contract"]
 SHAPES = ("even", "heavy-tailed", "rare")  # 8 queries a post; 2 to 101, mean 8; 10 with 5 % of them positive

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from evidentia.array_types import Bools, Floats
 from evidentia.checks.folder import read_subject
 from evidentia.checks.subject import Subject
 from evidentia.evaluation.files import manifest_of
@@ -16,7 +17,6 @@ from evidentia.measures import PROFILES, resolve
 from evidentia.measures.core import Additive
 from evidentia.results import Evaluation
 from evidentia.tables import DatasetCard, Run
-from evidentia.tables.queries import Bools, Floats
 
 
 def subject_in_memory(folder: Path) -> Subject:

@@ -68,7 +68,7 @@ def evaluate(
     from evidentia.measures import profile_named
 
     if out is not None:
-        workflow.may_write(out, force=force)
+        workflow.ensure_writable(out, force=force)
     profile_named(profile)  # a wrong name should not cost the reading of a large run
     named = options.listed(measures)
     if measures and not named:

@@ -49,10 +49,10 @@ def selective(
     """Evaluate a predictor that may abstain: risk-coverage areas, matched coverage, and paired differences."""
     from evidentia import selective as library
     from evidentia.tables import read_items
-    from evidentia.workflow import may_write
+    from evidentia.workflow import ensure_writable
 
     if out is not None:
-        may_write(out, force=force)
+        ensure_writable(out, force=force)
     lists = _lists(confidence=confidence, coverage=coverage, measures=measures)
     columns = options.mapping_of(mapping) or None
 

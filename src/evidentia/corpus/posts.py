@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evidentia.tables.queries import Bools, Frozen, Ints
+from evidentia.array_types import Bools, Ints
+from evidentia.tables.queries import Frozen
 
 
 def offsets_of(posts: Ints, offsets: Ints) -> Ints:
@@ -103,6 +104,6 @@ class Posts(Frozen):
     def has_evidence(self) -> Bools:
         """Whether each query has gold, posts x criteria."""
         assert self.gold is not None
-        found = np.zeros((len(self), len(self.criteria)), np.int64)
-        np.add.at(found, self.owner, self.gold.astype(np.int64))
-        return found > 0
+        counts = np.zeros((len(self), len(self.criteria)), np.int64)
+        np.add.at(counts, self.owner, self.gold.astype(np.int64))
+        return counts > 0

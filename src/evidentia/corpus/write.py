@@ -26,7 +26,7 @@ def write_corpus(posts: Posts, folder: Path | str, *, force: bool = False) -> No
     a corpus and nothing else. Posts that could not be read back are an InputError, and nothing is written.
     """
     folder = Path(folder)
-    may_write_corpus(folder, force=force)
+    ensure_corpus_writable(folder, force=force)
 
     def fill(temporary: Path) -> None:
         (temporary / DOCUMENTS).write_bytes(_lines(_documents(posts)))
@@ -38,7 +38,7 @@ def write_corpus(posts: Posts, folder: Path | str, *, force: bool = False) -> No
     replace_folder(folder, fill, force=force)
 
 
-def may_write_corpus(folder: Path, *, force: bool) -> None:
+def ensure_corpus_writable(folder: Path, *, force: bool) -> None:
     """Refuse a place where a corpus may not be written, so that nobody waits for nothing."""
     name = folder.resolve().name
     if not folder.exists() and not folder.is_symlink():

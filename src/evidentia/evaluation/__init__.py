@@ -3,7 +3,7 @@
 from evidentia.evaluation.evaluate import evaluate_run
 from evidentia.evaluation.files import (
     command_of,
-    may_write,
+    ensure_writable,
     write_comparison,
     write_folder,
     write_manifest,
@@ -12,8 +12,8 @@ from evidentia.evaluation.files import (
 
 __all__ = [
     "command_of",
+    "ensure_writable",
     "evaluate_run",
-    "may_write",
     "write_comparison",
     "write_folder",
     "write_manifest",

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.results.attribution import Attribution, KRange, KRegret, Losses
 from evidentia.tables import Run
-from evidentia.tables.queries import POS, Bools, Floats, Ints, Queries
+from evidentia.tables.queries import POS, Queries
 
 LISTS = ("gold_sent_uids", "ranked_sent_uids", "selected_sent_uids")
 RETURNED, RETRIEVER, GATE, K, RANKING = range(5)

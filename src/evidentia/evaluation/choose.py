@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from evidentia.errors import InputError, counted
-from evidentia.evaluation.load import LoadedResult
+from evidentia.evaluation.files import RunSource
 from evidentia.measures import Profile, profile_named, resolve
 
 
 @dataclass(frozen=True)
-class Choice:
+class MeasureChoice:
     """Measures as names under a profile; where they were ``asked`` for, each that cannot be compared is told."""
 
     profile: Profile
@@ -20,15 +20,15 @@ class Choice:
     notes: tuple[str, ...] = ()
 
 
-def choose(results: Sequence[LoadedResult], *, profile: str | None, measures: Sequence[str] | None) -> Choice:
+def choose(results: Sequence[RunSource], *, profile: str | None, measures: Sequence[str] | None) -> MeasureChoice:
     """The given profile and measures, else those of the results; where results differ, the measures that all have."""
     chosen = profile_named(profile or _shared_profile(results))
     if measures is not None:
-        return Choice(chosen, tuple(measures), asked=True)
-    return _inherited(results, chosen) if results else Choice(chosen, chosen.names())
+        return MeasureChoice(chosen, tuple(measures), asked=True)
+    return _inherited(results, chosen) if results else MeasureChoice(chosen, chosen.names())
 
 
-def _shared_profile(results: Sequence[LoadedResult]) -> str:
+def _shared_profile(results: Sequence[RunSource]) -> str:
     profiles = [result.profile for result in results]
     if len(set(profiles)) > 1:
         raise InputError(
@@ -37,7 +37,7 @@ def _shared_profile(results: Sequence[LoadedResult]) -> str:
     return profiles[0] if profiles else "contract"
 
 
-def _inherited(results: Sequence[LoadedResult], profile: Profile) -> Choice:
+def _inherited(results: Sequence[RunSource], profile: Profile) -> MeasureChoice:
     asked = [{name: resolve(name, profile) for name in result.names(profile)} for result in results]
     of_groups = dict.fromkeys(name for names in asked for name, request in names.items() if request.group)
     reported = [{r.definition: name for name, r in names.items() if not r.group} for names in asked]
@@ -49,10 +49,10 @@ def _inherited(results: Sequence[LoadedResult], profile: Profile) -> Choice:
     if left_out:
         notes.insert(0, _difference(results, len(shared), left_out))
     explicit = any(result.options.get("measures") is not None for result in results)
-    return Choice(profile, tuple(shared), explicit, tuple(notes))
+    return MeasureChoice(profile, tuple(shared), explicit, tuple(notes))
 
 
-def _difference(results: Sequence[LoadedResult], shared: int, left_out: int) -> str:
+def _difference(results: Sequence[RunSource], shared: int, left_out: int) -> str:
     first = results[0].options
     differing = [
         f"--{option}"

@@ -12,16 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evidentia.evaluation.groups import OVERALL, Grouping
+from evidentia.array_types import Bools, Floats, Ints
+from evidentia.evaluation.plan import OVERALL, Grouping, Key
 from evidentia.measures import Definition
 from evidentia.measures.core import Additive, Fit, Outcome, Statistic
 from evidentia.results.measure import Args
-from evidentia.stats.counting import add_up
-from evidentia.stats.exact import powers_above, split
-from evidentia.tables.queries import Bools, Floats, Ints, Queries
+from evidentia.stats.exact import add_up, powers_above, split
+from evidentia.tables.queries import Queries
 
 Columns = tuple[str, ...]
-Key = tuple[Definition, Columns]
 
 
 class ClusterSums:
@@ -34,7 +33,7 @@ class ClusterSums:
         for definition, grouping in wants:
             wanted.setdefault(_key(definition, grouping.columns), set()).add(grouping.columns)
         self.at: dict[Key, list[Floats | None]] = {}
-        self.tables: dict[Columns, _Table] = {}
+        self.tables: dict[Columns, _SumTable] = {}
         self.home: dict[tuple[object, ...], Columns] = {}  # which table holds a statistic's sums for a grouping
         for definition, grouping in wants:
             key = (_key(definition, grouping.columns), grouping.columns)
@@ -43,7 +42,7 @@ class ClusterSums:
             finest = _finest(definition, grouping, wanted[key[0]], groupings)
             self.home[key] = finest.columns
             if finest.columns not in self.tables:
-                self.tables[finest.columns] = _Table(queries, finest)
+                self.tables[finest.columns] = _SumTable(queries, finest)
             table = self.tables[finest.columns]
             if _key(definition, grouping.columns) not in table.rows:
                 table.add(_key(definition, grouping.columns), *self._columns(queries, definition, finest, table))
@@ -54,6 +53,17 @@ class ClusterSums:
         """Every definition's values: groups x replicates (weights is clusters x replicates)."""
         summed = self.summed(weights)
         return {(d, g.columns): self._finish(d, g, summed[d, g.columns]) for d, g in self.wants}
+
+    def gaps(self, weights: Floats) -> dict[Key, Floats]:
+        """The gaps of definitions that add up absolute gaps: groups x replicates x gaps."""
+        kinds = {(d, g.columns): (d.kind, d.args) for d, g in self.wants}
+        gaps: dict[Key, Floats] = {}
+        for key, sums in self.summed(weights).items():
+            kind, args = kinds[key]
+            assert isinstance(kind, Additive)
+            assert kind.gaps is not None
+            gaps[key] = kind.gaps(sums, args)
+        return gaps
 
     def summed(self, weights: Floats) -> dict[Key, Floats]:
         """Every definition's sums: groups x replicates x columns."""
@@ -82,7 +92,7 @@ class ClusterSums:
         return np.stack([nothing if at is None else kind.step(at, part) for at, part in steps])
 
     def _columns(
-        self, queries: Queries, definition: Definition, grouping: Grouping, table: _Table
+        self, queries: Queries, definition: Definition, grouping: Grouping, table: _SumTable
     ) -> tuple[Floats, Ints, Ints | None, float | Floats | None]:
         """A statistic's columns with the cluster and group of each row, and the bound of their values."""
         kind, args = definition.kind, definition.args
@@ -111,7 +121,7 @@ class ClusterSums:
         return columns
 
 
-class _Table:
+class _SumTable:
     """The sums of many statistics over the groups of one grouping, as one matrix."""
 
     def __init__(self, queries: Queries, grouping: Grouping) -> None:
@@ -249,7 +259,7 @@ def _outer_partition(queries: Queries, grouping: Grouping) -> list[Ints]:
 
 
 def _statistic_columns(
-    queries: Queries, grouping: Grouping, statistic: Statistic, args: Args, table: _Table
+    queries: Queries, grouping: Grouping, statistic: Statistic, args: Args, table: _SumTable
 ) -> tuple[Floats, Ints, Ints | None]:
     """A statistic's columns, with the cluster and the group of each row."""
     if statistic.unit == "query":

@@ -4,39 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 
+from evidentia.array_types import Floats, Ints
 from evidentia.errors import InputError, counted, shown
-from evidentia.evaluation.choose import Choice
+from evidentia.evaluation.choose import MeasureChoice
 from evidentia.evaluation.cluster_sums import per_cluster
-from evidentia.evaluation.compute import Cell, Want, compute
-from evidentia.evaluation.groups import OVERALL, Grouping, grouping_by
-from evidentia.evaluation.intervals import Resampling, spread_out
-from evidentia.evaluation.narrate import reservations, simulated_kind
-from evidentia.evaluation.needs import unmet
-from evidentia.evaluation.plan import Plan, Thresholds, with_tuned_decisions
-from evidentia.evaluation.replicates import Progress, part_of, replicate
+from evidentia.evaluation.compute import Computation, compute, simulated_kind
+from evidentia.evaluation.deltas import Contrast, DeltaBuilder, OnMismatch, judged, refuse_settings
+from evidentia.evaluation.intervals import Resampling
+from evidentia.evaluation.plan import (
+    OVERALL,
+    Grouping,
+    MeasurePlan,
+    Thresholds,
+    Want,
+    grouping_by,
+    unmet,
+    with_tuned_decisions,
+)
+from evidentia.evaluation.replicates import replicate
 from evidentia.measures import Definition, Profile, resolve
 from evidentia.measures.core import Additive, Macro
 from evidentia.results import Comparison, Delta, Design, pairs
 from evidentia.results.measure import Args
-from evidentia.results.names import group_suffix
 from evidentia.results.profiles import PER_CRITERION
 from evidentia.results.sample_size import Sample, comparison_warnings, left_out_warning
 from evidentia.stats.intervals import Limits, standard_errors, t_quantile
-from evidentia.stats.testing import holm, t_test
+from evidentia.stats.resampling import Progress, part_of
+from evidentia.stats.testing import t_test
 from evidentia.tables import Run
-from evidentia.tables.queries import Floats, Ints, Queries
+from evidentia.tables.queries import Queries
 
-OnMismatch = Literal["error", "intersect"]
-Key = tuple[str, str]
+QueryKey = tuple[str, str]
 ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
-class System:
+class NamedRun:
     """A run under the name that the comparison calls it by."""
 
     name: str
@@ -44,8 +50,8 @@ class System:
 
 
 def compare_systems(
-    systems: Sequence[System],
-    choice: Choice,
+    systems: Sequence[NamedRun],
+    choice: MeasureChoice,
     resampling: Resampling,
     *,
     alpha: float = 0.05,
@@ -81,18 +87,15 @@ def compare_systems(
     )
 
 
-def _refuse_what_cannot_be(systems: Sequence[System], resampling: Resampling, alpha: float) -> None:
+def _refuse_what_cannot_be(systems: Sequence[NamedRun], resampling: Resampling, alpha: float) -> None:
     if len(systems) < 2:
         raise InputError("A comparison needs at least two results.")
     if len({system.name for system in systems}) < len(systems):
         raise InputError("Two of the results have the same name. Rename one of the folders.")
-    if not 0 < alpha < 1:
-        raise InputError("alpha must lie between 0 and 1, for example 0.05.")
-    if not resampling.resamples:
-        raise InputError("A comparison needs resamples: its intervals and p values are made of them.")
+    refuse_settings(resampling, alpha)
 
 
-def align(systems: Sequence[System], on_mismatch: OnMismatch) -> tuple[list[System], list[str]]:
+def align(systems: Sequence[NamedRun], on_mismatch: OnMismatch) -> tuple[list[NamedRun], list[str]]:
     """Cut every run to the queries that all have, if that was asked for; else a difference is an error that lists it."""
     keys = [_keys(system.run.queries) for system in systems]
     shared = set(keys[0]).intersection(*keys[1:])
@@ -118,12 +121,12 @@ def align(systems: Sequence[System], on_mismatch: OnMismatch) -> tuple[list[Syst
     return cut, notes
 
 
-def _keys(queries: Queries) -> list[Key]:
+def _keys(queries: Queries) -> list[QueryKey]:
     posts, criteria = queries.post_ids, queries.criterion_ids
     return [(posts[p], criteria[c]) for p, c in zip(queries.post, queries.criterion, strict=True)]
 
 
-def _cut(system: System, keys: Sequence[Key], order: Sequence[Key]) -> System:
+def _cut(system: NamedRun, keys: Sequence[QueryKey], order: Sequence[QueryKey]) -> NamedRun:
     """The queries in the given order, with posts and criteria numbered by it, so that equal keys have equal codes."""
     at = {key: row for row, key in enumerate(keys)}
     rows = np.array([at[key] for key in order])
@@ -132,7 +135,7 @@ def _cut(system: System, keys: Sequence[Key], order: Sequence[Key]) -> System:
     part = system.run.queries.take(rows)
     queries = replace(part, post=post, post_ids=post_ids, criterion=criterion, criterion_ids=criterion_ids)
     whole = len(queries) == len(post_ids) * len(criterion_ids)
-    return System(
+    return NamedRun(
         system.name, replace(system.run, queries=replace(queries, complete=whole), frame=system.run.frame[rows])
     )
 
@@ -143,7 +146,7 @@ def _numbered(labels: Sequence[str]) -> tuple[Ints, tuple[str, ...]]:
     return np.array([codes[label] for label in labels]), tuple(codes)
 
 
-def _same_gold(one: System, other: System) -> None:
+def _same_gold(one: NamedRun, other: NamedRun) -> None:
     different = one.run.queries.label != other.run.queries.label
     columns = [system.run.frame for system in (one, other) if "gold_sent_uids" in system.run.frame.columns]
     if len(columns) == 2:
@@ -157,7 +160,7 @@ def _same_gold(one: System, other: System) -> None:
         )
 
 
-def _shared(choice: Choice, systems: Sequence[System]) -> tuple[list[Definition], list[str]]:
+def _shared(choice: MeasureChoice, systems: Sequence[NamedRun]) -> tuple[list[Definition], list[str]]:
     """What can be compared, and where measures were asked for, a note about each that cannot."""
     requests = {name: resolve(name, choice.profile) for name in choice.names}
     if any(request.group for request in requests.values()):
@@ -182,25 +185,9 @@ class _Side:
     thresholds: Thresholds
 
 
-def _side(system: System, definitions: Sequence[Definition]) -> _Side:
-    run, thresholds = with_tuned_decisions(system.run, Plan(tuple((d, OVERALL) for d in definitions)))
+def _side(system: NamedRun, definitions: Sequence[Definition]) -> _Side:
+    run, thresholds = with_tuned_decisions(system.run, MeasurePlan(tuple((d, OVERALL) for d in definitions)))
     return _Side(system.name, run.queries, thresholds)
-
-
-@dataclass(frozen=True, eq=False)
-class _Paired:
-    """A definition in both systems, group by group: the two cells, and limits and p of the replicate differences.
-
-    ``effective``: the effective number of posts. ``differing``: the posts that the systems answer differently, if countable.
-    """
-
-    definition: Definition
-    grouping: Grouping
-    cells: tuple[Cell, Cell]
-    limits: Limits
-    p: Floats
-    effective: Floats
-    differing: Ints | None
 
 
 @dataclass(frozen=True)
@@ -219,24 +206,24 @@ class _Pair:
         per_criterion = [d for d in definitions if d in named and not isinstance(d.kind, Macro)]
         by_criterion = grouping_by(self.baseline.queries, "criterion")
         assert by_criterion is not None
-        wants = {
+        families = {
             "measures": [(d, OVERALL) for d in definitions],
             "criteria": [(d, by_criterion) for d in per_criterion],
         }
-        found = self._replicated([want for part in wants.values() for want in part], progress)
-        verdicts: list[Delta] = []
-        for family, part in wants.items():
-            verdicts += judged([delta for d, g in part for delta in found[d, g.columns]], family, self.alpha, once=True)
-        return verdicts
+        builder = DeltaBuilder(self.profile, self.baseline.name, self.system.name, self.resampling)
+        wants = [want for family in families.values() for want in family]
+        deltas = {(c.definition, c.grouping.columns): builder.deltas(c) for c in self._contrasts(wants, progress)}
+        judged_deltas: list[Delta] = []
+        for family, members in families.items():
+            own = [delta for d, g in members for delta in deltas[d, g.columns]]
+            judged_deltas += judged(own, family, self.alpha, once=True)
+        return judged_deltas
 
-    def _replicated(
-        self, wants: Sequence[Want], progress: Progress | None
-    ) -> dict[tuple[Definition, tuple[str, ...]], list[Delta]]:
-        sides = (self.baseline.queries, self.system.queries)
-        plan = self.resampling.plan(sides[0])
-        first, second = (compute(queries, wants) for queries in sides)
-        found = {}
-        halves = [replicate(queries, wants, plan, part_of(progress, i, 2)) for i, queries in enumerate(sides)]
+    def _contrasts(self, wants: Sequence[Want], progress: Progress | None) -> Iterator[Contrast]:
+        sides = (self.baseline, self.system)
+        plan = self.resampling.plan(self.baseline.queries)
+        first, second = (compute(side.queries, wants, thresholds=side.thresholds) for side in sides)
+        halves = [replicate(side.queries, wants, plan, part_of(progress, i, 2)) for i, side in enumerate(sides)]
         for one, other in zip(*halves, strict=True):
             d, g, differences = one.definition, one.grouping, other.values - one.values
             cells = first.cell(d, g), second.cell(d, g)
@@ -244,51 +231,39 @@ class _Pair:
             deltas, errors = cells[1].outcome.values - cells[0].outcome.values, standard_errors(differences, effective)
             reach = errors * t_quantile(effective, self.resampling.level)
             limits = Limits(deltas - reach, deltas + reach, np.isnan(differences).sum(axis=1))
-            differing = differing_posts(*sides, d, g)
-            paired = _Paired(d, g, cells, limits, t_test(deltas, errors, effective), effective, differing)
-            found[d, g.columns] = [self._delta(paired, i) for i in range(len(g))]
-        return found
+            warnings = self._warnings((first, second), d, g, effective, limits)
+            yield Contrast(d, g, cells, limits, t_test(deltas, errors, effective), warnings)
 
-    def _delta(self, paired: _Paired, i: int) -> Delta:
-        definition, (first, second), limits = paired.definition, paired.cells, paired.limits
-        sound = first.outcome.flaws[i] == 0 and second.outcome.flaws[i] == 0
-        before, after = float(first.outcome.values[i]), float(second.outcome.values[i])
-        low, high = float(limits.low[i]), float(limits.high[i])
-        width = spread_out(low, high)
-        return Delta(
-            name=definition.name(self.profile) + group_suffix(paired.grouping.groups[i]),
-            definition=definition.expanded,
-            baseline=self.baseline.name,
-            system=self.system.name,
-            baseline_value=before,
-            system_value=after,
-            delta=after - before if sound else None,
-            direction=definition.measure.direction,
-            n=int(first.n[i]),
-            n_clusters=int(first.clusters[i]),
-            system_n=int(second.n[i]),
-            system_n_clusters=int(second.clusters[i]),
-            ci=(low, high) if sound and width else None,
-            replicates_left_out=int(limits.left_out[i]),
-            p=p_value(float(paired.p[i]), after - before, width) if sound else None,
-            warnings=(*self._warnings(paired, i), *_no_interval(sound, limits, i, self.resampling.resamples)),
-        )
-
-    def _warnings(self, paired: _Paired, i: int) -> Iterator[str]:
+    def _warnings(
+        self,
+        computed: tuple[Computation, Computation],
+        definition: Definition,
+        grouping: Grouping,
+        effective: Floats,
+        limits: Limits,
+    ) -> list[list[str]]:
         """The same reservations as an evaluation has; a name before one that holds for one of the two only."""
-        label, codes = self.baseline.queries.label, paired.grouping.codes
-        positives = int(label.sum() if codes is None else label[codes == i].sum())
-        posts = min(int(cell.clusters[i]) for cell in paired.cells)
-        sample = Sample(posts, float(paired.effective[i]), positives, simulated_kind(paired.definition))
-        yield from comparison_warnings(sample, None if paired.differing is None else int(paired.differing[i]))
-        yield from left_out_warning(int(paired.limits.left_out[i]), self.resampling.resamples)
-        said = {
-            side.name: reservations(paired.definition, cell, i, side.thresholds)
-            for side, cell in zip((self.baseline, self.system), paired.cells, strict=True)
-        }
-        for words in dict.fromkeys(word for mine in said.values() for word in mine):
-            whose = [name for name, mine in said.items() if words in mine]
-            yield words if len(whose) == len(said) else f"{whose[0]}: {words}"
+        posts = np.minimum(*(each.cell(definition, grouping).clusters for each in computed))
+        positives = computed[0].positive_counts(grouping)
+        differing = differing_posts(self.baseline.queries, self.system.queries, definition, grouping)
+        kind, warnings = simulated_kind(definition), []
+        for i in range(len(grouping)):
+            sample = Sample(int(posts[i]), float(effective[i]), int(positives[i]), kind)
+            reserved = [each.reservations(definition, grouping, i) for each in computed]
+            warnings.append(
+                [
+                    *comparison_warnings(sample, None if differing is None else int(differing[i])),
+                    *left_out_warning(int(limits.left_out[i]), self.resampling.resamples),
+                    *self._by_name(reserved),
+                ]
+            )
+        return warnings
+
+    def _by_name(self, reserved: Sequence[Sequence[str]]) -> Iterator[str]:
+        for words in dict.fromkeys(word for own in reserved for word in own):
+            both = all(words in own for own in reserved)
+            name = self.baseline.name if words in reserved[0] else self.system.name
+            yield words if both else f"{name}: {words}"
 
 
 def differing_posts(first: Queries, second: Queries, definition: Definition, grouping: Grouping) -> Ints | None:
@@ -310,57 +285,6 @@ def _used_columns(kind: Additive, sums: Floats, args: Args) -> Ints:
     """The columns of a statistic that a measure depends on: several measures may share one statistic."""
     moved = kind.finish(sums + np.vstack([np.zeros_like(sums), np.diag(1 + sums / 2)]), args).values
     return np.flatnonzero(moved[1:] != moved[0])
-
-
-def judged(deltas: Sequence[Delta], family: str, alpha: float, *, once: bool = False) -> list[Delta]:
-    """The deltas of one family with p values corrected for each other (Holm), and a verdict for each.
-
-    With ``once``, measures that are one and the same test, as a rate and its complement are, count once.
-    """
-    tested = {_test_of(delta) if once else i: delta.p for i, delta in enumerate(deltas) if delta.p is not None}
-    corrected = dict(zip(tested, holm(np.array(list(tested.values()), float)), strict=True)) if tested else {}
-    verdicts = []
-    for i, delta in enumerate(deltas):
-        p = float(corrected[_test_of(delta) if once else i]) if delta.p is not None else None
-        verdict = "undefined" if p is None else _verdict(delta, p, alpha)
-        verdicts.append(replace(delta, family=family, p_holm=p, verdict=verdict))
-    return verdicts
-
-
-def _test_of(delta: Delta) -> str:
-    """Equal for deltas that are one test: their ratio to the width of the interval, which is the t statistic, agrees."""
-    if delta.ci is None or not delta.delta:
-        return delta.name
-    return f"{abs(delta.delta) / (delta.ci[1] - delta.ci[0]):.9e} over {delta.n_clusters}"
-
-
-def _verdict(delta: Delta, p: float, alpha: float) -> Literal["win", "loss", "differs", "tie"]:
-    if p > alpha or not delta.delta:
-        return "tie"
-    if delta.direction == "neither":
-        return "differs"
-    return "win" if (delta.delta > 0) == (delta.direction == "higher") else "loss"
-
-
-def _no_interval(sound: bool, limits: Limits, i: int, resamples: int) -> list[str]:
-    """Why there is no difference, or no interval around it; nothing if there is one."""
-    if not sound:
-        return ["undefined for at least one of the two"]
-    low, high = float(limits.low[i]), float(limits.high[i])
-    if spread_out(low, high):
-        return []
-    if limits.left_out[i] >= resamples:
-        return ["no interval: undefined in every resample"]
-    return [
-        f"no interval: {'one post does not show chance' if np.isnan(low) else 'every resample gives the same difference'}"
-    ]
-
-
-def p_value(p: float, delta: float, width: bool) -> float | None:
-    """Where every resample gives one and the same difference there is nothing to test, unless that difference is none."""
-    if np.isnan(p):
-        return None
-    return p if width else (1.0 if delta == 0 else None)
 
 
 def _few(resamples: int) -> list[str]:

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evidentia.evaluation.groups import Grouping, grouping_by
+from evidentia.array_types import Bools, Floats, Ints
+from evidentia.evaluation.plan import Grouping, Key, Thresholds, Want, grouping_by
 from evidentia.measures import Definition
 from evidentia.measures.core import Additive, Fit, Macro, Outcome, Statistic, Sweep
+from evidentia.protocol import UNTUNABLE
+from evidentia.results import Distribution
 from evidentia.results.measure import Args, Population
-from evidentia.stats.counting import add_up
-from evidentia.stats.exact import ExactSums
+from evidentia.results.sample_size import Kind, Sample, interval_warnings
+from evidentia.stats.exact import ExactSums, add_up
 from evidentia.stats.intervals import effective_clusters
+from evidentia.stats.spread import grouped_distributions
 from evidentia.stats.sweeps import Counts, sweep_counts
-from evidentia.tables.queries import Bools, Floats, Ints, Queries
+from evidentia.tables.queries import Queries
 
 BLOCK = 1 << 15  # queries handled at once
-
-Want = tuple[Definition, Grouping]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +37,28 @@ class Cell:
     used: Ints | None = None  # for a mean over criteria: how many were defined
     of: int = 0
     gaps: Floats | None = None  # for a sum of absolute gaps: the gaps of every group
+    totals: Ints | None = None  # units of every group, also those that the population leaves out
+
+
+class Computed(Protocol):
+    """What estimates are made of: the computation of a run of queries, or of a run of items."""
+
+    def cell(self, definition: Definition, grouping: Grouping) -> Cell:
+        """The values of a definition in every group."""
+
+    def effective(self, definition: Definition, grouping: Grouping) -> Floats:
+        """The effective number of clusters behind every group."""
+
+    def distributions(self, definition: Definition, grouping: Grouping) -> list[Distribution | None]:
+        """The spread of the values behind a mean in every group."""
+
+    def reservations(self, definition: Definition, grouping: Grouping, index: int) -> tuple[str, ...]:
+        """What a value does not cover."""
+
+    def sample_warnings(
+        self, definition: Definition, grouping: Grouping, index: int, method: str, level: float
+    ) -> Iterator[str]:
+        """Warn of an interval that rests on little."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,18 +75,23 @@ class Computation:
 
     queries: Queries
     weights: Floats | None = None  # how often each post counts
+    thresholds: Thresholds = field(default_factory=dict)
     sums: dict[tuple[object, ...], Floats] = field(default_factory=dict)
     rows: dict[tuple[object, ...], PerQuery] = field(default_factory=dict)
     _sweeps: dict[tuple[object, ...], tuple[Counts, ...]] = field(default_factory=dict)
     _sizes: dict[tuple[object, ...], tuple[Ints, Ints]] = field(default_factory=dict)
-    _cells: dict[tuple[Definition, tuple[str, ...]], Cell] = field(default_factory=dict)
+    _cells: dict[Key, Cell] = field(default_factory=dict)
     _effective: dict[tuple[object, ...], Floats] = field(default_factory=dict)
+    _evidence: dict[tuple[str, ...], Ints] = field(default_factory=dict)  # queries with evidence
 
     def cell(self, definition: Definition, grouping: Grouping) -> Cell:
         """The values of one definition; its sums must have been prepared by ``compute``."""
         key = (definition, grouping.columns)
         if key not in self._cells:
-            self._cells[key] = self._cell(definition, grouping)
+            cell = self._cell(definition, grouping)
+            details = tuple({**own, **self._threshold_details(definition.args)} for own in cell.details)
+            totals = self._totals(definition.population.unit, grouping)
+            self._cells[key] = replace(cell, details=details, totals=totals)
         return self._cells[key]
 
     def _cell(self, definition: Definition, grouping: Grouping) -> Cell:
@@ -111,6 +141,71 @@ class Computation:
             each = [effective_clusters(_post_sizes(self.queries, rows, grouping)) for rows in parts]
             self._effective[key] = np.min(each, axis=0)
         return self._effective[key]
+
+    def distributions(self, definition: Definition, grouping: Grouping) -> list[Distribution | None]:
+        """The spread of the values behind a mean in every group; None where there is none."""
+        behind = self.per_query(definition)
+        if behind is None:
+            return [None] * len(grouping)
+        counted = behind.counted
+        codes = np.zeros(len(counted), np.int64) if grouping.codes is None else grouping.codes
+        whole = definition.measure.base == "SelectedK"
+        shapes = grouped_distributions(behind.values[counted], codes[counted], len(grouping), whole_numbers=whole)
+        return [None if shape is None else Distribution(**shape) for shape in shapes]  # type: ignore[arg-type]
+
+    def reservations(self, definition: Definition, grouping: Grouping, index: int) -> tuple[str, ...]:
+        """What a value does not cover: criteria where it is undefined, and folds (or its own) that cannot be tuned."""
+        cell, notes = self.cell(definition, grouping), []
+        if cell.used is not None and cell.used[index] < cell.of:
+            notes.append(
+                f"{cell.of - int(cell.used[index])} of {cell.of} criteria are undefined and left out of the mean"
+            )
+        if definition.args.get("threshold") == "tuned":
+            fold = dict(grouping.groups[index]).get("fold")
+            notes += [
+                f"fold {label} {chosen.reason}: its queries are left out"
+                for label, chosen in self.thresholds[str(definition.args.cut)].items()
+                if chosen.reason is not None and chosen.reason.startswith(UNTUNABLE) and fold in {None, label}
+            ]
+        return tuple(notes)
+
+    def sample_warnings(
+        self, definition: Definition, grouping: Grouping, index: int, method: str, level: float
+    ) -> Iterator[str]:
+        """Warn of an interval that rests on few posts or few queries with evidence."""
+        posts = int(self.cell(definition, grouping).clusters[index])
+        effective = float(self.effective(definition, grouping)[index])
+        positives = int(self.positive_counts(grouping)[index])
+        return interval_warnings(Sample(posts, effective, positives, simulated_kind(definition)), method, level)
+
+    def positive_counts(self, grouping: Grouping) -> Ints:
+        """How many queries of every group have evidence."""
+        if grouping.columns not in self._evidence:
+            label = self.queries.label
+            codes = np.zeros(len(label), np.int64) if grouping.codes is None else grouping.codes
+            self._evidence[grouping.columns] = np.bincount(codes[label], minlength=len(grouping))
+        return self._evidence[grouping.columns]
+
+    def _totals(self, unit: str, grouping: Grouping) -> Ints:
+        codes = np.zeros(len(self.queries), np.int64) if grouping.codes is None else grouping.codes
+        if unit != "post":
+            return np.bincount(codes, minlength=len(grouping))
+        seen = np.zeros((len(self.queries.post_ids), len(grouping)), bool)
+        seen[self.queries.post, codes] = True
+        posts: Ints = seen.sum(axis=0)
+        return posts
+
+    def _threshold_details(self, args: Args) -> Mapping[str, object]:
+        if args.get("threshold") != "tuned" or str(args.cut) not in self.thresholds:
+            return {}
+        chosen = self.thresholds[str(args.cut)]
+        return {
+            "budget_fpr": args.level,
+            "thresholds": {
+                fold: {"value": t.value, "reason": t.reason, "tune_tpr": t.tpr, "tune_fpr": t.fpr}
+                for fold, t in chosen.items()
+            },
+        }
 
     def _size(self, definition: Definition, grouping: Grouping) -> tuple[Ints, Ints]:
         key = _population_key(definition, grouping)
@@ -166,10 +261,15 @@ class Computation:
 
 
 def compute(
-    queries: Queries, wants: Iterable[Want], *, weights: Floats | None = None, block: int = BLOCK
+    queries: Queries,
+    wants: Iterable[Want],
+    *,
+    weights: Floats | None = None,
+    thresholds: Thresholds | None = None,
+    block: int = BLOCK,
 ) -> Computation:
     """Add up, block by block, what the wanted definitions need; the result answers ``cell`` for each of them."""
-    computation = Computation(queries, weights)
+    computation = Computation(queries, weights, thresholds or {})
     jobs = _jobs(queries, wants)
     totals = {
         (key, grouping.columns): ExactSums(len(grouping), statistic.bound)
@@ -214,6 +314,14 @@ def _jobs(queries: Queries, wants: Iterable[Want]) -> dict[tuple[object, ...], J
         if all(known.columns != grouping.columns for known in job[2]):
             job[2].append(grouping)
     return jobs
+
+
+def simulated_kind(definition: Definition) -> Kind | None:
+    """The kind whose intervals were simulated with few posts, if the definition is of one."""
+    kind = definition.kind
+    if isinstance(kind, Sweep):
+        return "sweep"
+    return "sum" if isinstance(kind, Additive) and kind.gaps is None else None
 
 
 def macro_parts(queries: Queries, definition: Definition, kind: Macro) -> tuple[Definition, Grouping]:

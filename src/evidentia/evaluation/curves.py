@@ -1,4 +1,4 @@
-"""ROC, precision-recall and reliability as data, with bands from the same resampling plan as every interval."""
+"""Curves as data: ROC, precision-recall, reliability, and K at other gammas, with bands from the plan of every interval."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evidentia.evaluation.compute import Computation
+from evidentia.array_types import Floats
 from evidentia.measures.calibration import bin_of
+from evidentia.protocol.dynamic_k import gamma_sweep
 from evidentia.results import Curve, Estimate
 from evidentia.stats.bands import precision_on_grid, tpr_on_grid
 from evidentia.stats.intervals import Limits, percentile_limits, share_limits
-from evidentia.stats.resampling import ResamplingPlan
+from evidentia.stats.resampling import ResamplingPlan, over_replicates
 from evidentia.stats.sweeps import Counts, sweep_counts
-from evidentia.stats.threads import in_threads
-from evidentia.tables.queries import Floats, Queries
+from evidentia.tables.queries import Queries
 
 Column = tuple[float | None, ...]
 GRID = np.arange(101) / 100
@@ -37,13 +37,15 @@ ROC = Shape("roc", "ROC", "fpr", "tpr", tpr_on_grid, GRID)
 PR = Shape("pr", "Precision-recall", "recall", "precision", precision_on_grid, GRID[1:])
 
 
-def curves(computation: Computation, ece: Estimate | None, level: float, plan: ResamplingPlan) -> tuple[Curve, ...]:
-    """The curves that the run's scores allow; without resamples they have no bands."""
+def curves(
+    queries: Queries, asked: frozenset[str], ece: Estimate | None, level: float, plan: ResamplingPlan
+) -> tuple[Curve, ...]:
+    """The curves that were asked for and that the run's scores allow; without resamples they have no bands."""
     made: list[Curve] = []
-    if computation.queries.scores is not None:
-        made += _swept(computation.queries, level, plan)
+    if "roc" in asked and queries.scores is not None:
+        made += _swept(queries, level, plan)
     if ece is not None and ece.degenerate is None:
-        made.append(reliability_curve(ece, computation.queries, level))
+        made.append(reliability_curve(ece, queries, level))
     return tuple(made)
 
 
@@ -71,15 +73,12 @@ def _bands(queries: Queries, level: float, plan: ResamplingPlan) -> dict[str, di
 
     assert queries.scores is not None
     whole = segments(queries.scores, queries.label, queries.post, len(queries.post_ids))
-    replicates = {shape.name: np.empty((len(shape.grid), plan.resamples)) for shape in (ROC, PR)}
 
-    def work(rows: slice, weights: Floats) -> None:
+    def read(weights: Floats) -> dict[str, Floats]:
         counts = whole.counts(weights)
-        for shape in (ROC, PR):
-            replicates[shape.name][:, rows] = shape.read(counts, shape.grid).T
+        return {shape.name: shape.read(counts, shape.grid).T for shape in (ROC, PR)}
 
-    for _ in in_threads(work, plan.blocks()):
-        pass
+    replicates = over_replicates(read, plan)
     limits = {name: percentile_limits(values, level) for name, values in replicates.items()}
     return {name: {"low": _column(found.low), "high": _column(found.high)} for name, found in limits.items()}
 
@@ -113,3 +112,24 @@ def _share_limits(queries: Queries, bins: int, level: float) -> Limits:
 
 def _column(values: Floats) -> Column:
     return tuple(None if np.isnan(value) else float(value) for value in values)
+
+
+def gamma_curves(queries: Queries) -> tuple[Curve, ...]:
+    """The sweep over gamma on the queries of a run; for looking only, since gamma is chosen on TUNE.
+
+    There is none where candidates have no node probabilities: scores alone need not be shares of anything.
+    """
+    candidates, gate = queries.candidates, queries.gate
+    if candidates is None or candidates.node_prob is None:
+        return ()
+    points = gamma_sweep(candidates, gate=gate, entering=queries.n_ranked)
+    some_open, some_gold = gate is None or bool(gate.any()), bool(candidates.is_gold.any())
+    columns: dict[str, Column] = {
+        "gamma": tuple(point.gamma for point in points),
+        "mean_k": tuple(point.mean_k if some_open else None for point in points),
+        "evidence_recall": tuple(point.evidence_recall if some_gold else None for point in points),
+        "workload": tuple(point.sentences for point in points),
+        "at_floor": tuple(point.at_floor if some_open else None for point in points),
+        "at_cap": tuple(point.at_cap if some_open else None for point in points),
+    }
+    return (Curve("gamma_sweep", "Dynamic K at other gammas", columns),)

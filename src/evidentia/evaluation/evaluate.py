@@ -1,4 +1,4 @@
-"""From a run to every number of a profile."""
+"""From a run of queries, or of items, to every number of a profile."""
 
 from __future__ import annotations
 
@@ -8,22 +8,24 @@ from types import MappingProxyType
 
 import numpy as np
 
+from evidentia.array_types import Bools, Floats
 from evidentia.errors import InputError
 from evidentia.evaluation.attribution import attribute
 from evidentia.evaluation.compute import Computation, compute
-from evidentia.evaluation.curves import curves
-from evidentia.evaluation.gamma_curve import gamma_curves
-from evidentia.evaluation.groups import OVERALL
+from evidentia.evaluation.curves import curves, gamma_curves
+from evidentia.evaluation.estimates import EstimateBuilder, reason_of
 from evidentia.evaluation.intervals import Resampling, intervals
-from evidentia.evaluation.narrate import Narrator, reason_of
-from evidentia.evaluation.needs import unmet
+from evidentia.evaluation.item_curves import risk_coverage_curves, stems
+from evidentia.evaluation.items import ItemComputation, plan_for_items, unit_of
 from evidentia.evaluation.operating_points import operating_curves
-from evidentia.evaluation.plan import Plan, Thresholds, plan_for, with_tuned_decisions
-from evidentia.evaluation.replicates import Progress
+from evidentia.evaluation.plan import OVERALL, MeasurePlan, Thresholds, plan_for, unmet, with_tuned_decisions
+from evidentia.evaluation.replicates import replicate
 from evidentia.measures import PROFILES, Definition, Profile, canonical, profile_named, resolve
-from evidentia.results import Estimate, Evaluation, NotComputed, OtherDefinition
-from evidentia.tables import Run
-from evidentia.tables.queries import Bools, Floats
+from evidentia.results import Estimate, Evaluation, OtherDefinition
+from evidentia.results.curve import EVERY_CURVE
+from evidentia.results.profiles import SELECTIVE
+from evidentia.stats.resampling import Progress
+from evidentia.tables import Items, Run
 
 
 def evaluate_run(
@@ -47,42 +49,83 @@ def evaluate_run(
         reasons = "; ".join(f"{definition.name(chosen)} {reason}" for definition, reason in plan.gaps)
         hints = "".join(f" {note}" for note in run.notes if "--map " in note)
         raise InputError(f"Nothing of what was asked for can be computed on this run: {reasons}.{hints}")
+    asked = EVERY_CURVE if measures is None else plan.curves
     run, thresholds = with_tuned_decisions(run, plan)
-    computation = compute(run.queries, plan.wants)
+    computation = compute(run.queries, plan.wants, thresholds=thresholds)
     draws = resampling.plan(run.queries)
-    found = intervals(computation, plan.wants, resampling, draws, progress) if resampling.resamples else {}
-    estimates = Narrator(chosen, computation, thresholds, found, resampling).estimates(plan)
+    replicates = replicate(run.queries, plan.wants, draws, progress, jackknife=resampling.method == "bca", gaps=True)
+    limits = intervals(computation, replicates, resampling) if resampling.resamples else {}
+    estimates = EstimateBuilder(chosen, computation, limits, resampling).estimates(plan)
     return Evaluation(
         profile=chosen.name,
         seed=resampling.seed,
         resamples=resampling.resamples,
-        interval={"level": resampling.level, "method": resampling.method, "stratified_by_fold": resampling.stratify},
+        interval=resampling.to_dict(),
         measures=MappingProxyType(estimates),
-        not_computed=_gaps(plan, chosen),
+        not_computed=plan.not_computed(chosen),
         other_definitions=other_definitions(run, chosen, plan, estimates),
         notes=run.notes,
         dataset=_dataset(run),
         curves=(
-            *curves(computation, estimates.get("ECE"), resampling.level, draws),
-            *operating_curves(run, resampling, draws),
-            *gamma_curves(run.queries),
+            *curves(run.queries, asked, estimates.get("ECE"), resampling.level, draws),
+            *(operating_curves(run, resampling, draws) if "operating" in asked else ()),
+            *(gamma_curves(run.queries) if "gamma" in asked else ()),
         ),
         thresholds=_threshold_records(thresholds),
-        attribution=attribute(run),
+        attribution=attribute(run) if "attribution" in asked else None,
         per_query=_per_query(computation, plan, chosen),
         resolve=partial(canonical, profile=chosen),
     )
 
 
-def _gaps(plan: Plan, profile: Profile) -> tuple[NotComputed, ...]:
-    gathered: dict[tuple[str, str], list[str]] = {}
-    for definition, reason in plan.gaps:
-        gathered.setdefault((definition.measure.family, reason), []).append(definition.name(profile))
-    return tuple(NotComputed(family, reason, tuple(names)) for (family, reason), names in gathered.items())
+def evaluate_items(
+    items: Items,
+    *,
+    confidence: Sequence[str] | None = None,
+    loss: str | None = None,
+    coverage: Iterable[object] | None = None,
+    measures: Sequence[str] | None = None,
+    resampling: Resampling,
+    progress: Progress | None = None,
+) -> Evaluation:
+    """Compute every measure of selective prediction, or the named ones, over a run and for every confidence."""
+    plan = plan_for_items(items, confidence=confidence, loss=loss, coverage=coverage, measures=measures)
+    computation = ItemComputation(items, plan.wants, plan.signals)
+    draws = computation.plan(resampling)
+    replicates = computation.replicate(draws, progress, jackknife=resampling.method == "bca")
+    limits = intervals(computation, replicates, resampling, unit=unit_of(items)) if resampling.resamples else {}
+    estimates = EstimateBuilder(SELECTIVE, computation, limits, resampling).estimates(plan)
+    asked = "risk_coverage" in plan.curves
+    return Evaluation(
+        profile=SELECTIVE.name,
+        seed=resampling.seed,
+        resamples=resampling.resamples,
+        interval=resampling.to_dict(),
+        measures=MappingProxyType(estimates),
+        not_computed=plan.not_computed(SELECTIVE),
+        notes=(*items.notes, *plan.notes),
+        dataset=_item_dataset(items, plan.signals),
+        curves=risk_coverage_curves(items, stems(plan.signals), resampling, draws) if asked else (),
+        resolve=partial(canonical, profile=SELECTIVE),
+    )
+
+
+def _item_dataset(items: Items, signals: Sequence[str]) -> dict[str, object]:
+    """What was evaluated, and how many participants gave no result at all."""
+    return {
+        "mode": items.mode,
+        "unit": unit_of(items),
+        "participants": len(items.cluster_ids),
+        "failed": len(items.failed),
+        "items": len(items),
+        "predicted": int(items.predicted.sum()),
+        "item_max": items.item_max,
+        "signals": list(signals),
+    }
 
 
 def other_definitions(
-    run: Run, profile: Profile, plan: Plan, estimates: Mapping[str, Estimate]
+    run: Run, profile: Profile, plan: MeasurePlan, estimates: Mapping[str, Estimate]
 ) -> tuple[OtherDefinition, ...]:
     """What the same names mean, and give, under the other profiles, wherever the value differs."""
     asked: dict[tuple[str, Definition], list[str]] = {}
@@ -93,7 +136,7 @@ def other_definitions(
             if meant != definition and unmet(meant, run) is None:
                 asked.setdefault((name, meant), []).append(other.name)
     wants = tuple((definition, OVERALL) for _, definition in asked)
-    run, _ = with_tuned_decisions(run, Plan(wants))
+    run, _ = with_tuned_decisions(run, MeasurePlan(wants))
     computation = compute(run.queries, wants)
     found = []
     for (name, definition), profiles in asked.items():
@@ -135,7 +178,7 @@ def _threshold_records(thresholds: Thresholds) -> tuple[dict[str, object], ...]:
     )
 
 
-def _per_query(computation: Computation, plan: Plan, profile: Profile) -> dict[str, tuple[Floats, Bools]]:
+def _per_query(computation: Computation, plan: MeasurePlan, profile: Profile) -> dict[str, tuple[Floats, Bools]]:
     overall = dict.fromkeys(definition for definition, grouping in plan.wants if not grouping.columns)
     behind = {definition.name(profile): computation.per_query(definition) for definition in overall}
     found = {name: (rows.values, rows.counted) for name, rows in behind.items() if rows is not None}

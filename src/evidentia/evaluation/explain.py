@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from itertools import product
 
 from evidentia.evaluation.compute import Computation, compute
-from evidentia.evaluation.groups import Grouping
-from evidentia.evaluation.narrate import reason_of
-from evidentia.evaluation.needs import unmet
-from evidentia.evaluation.plan import Plan, grouping_of, with_tuned_decisions
+from evidentia.evaluation.estimates import reason_of
+from evidentia.evaluation.plan import Grouping, MeasurePlan, grouping_of, unmet, with_tuned_decisions
 from evidentia.measures import PROFILES, Definition, Profile, resolve
 from evidentia.measures.core import Additive, Selective, Sweep
 from evidentia.results.names import group_suffix
@@ -21,7 +19,7 @@ HELD = {"t", "bins", "avg", "order"}  # choices that ask another question rather
 
 
 @dataclass(frozen=True)
-class Reading:
+class DefinitionReading:
     """One definition and, given a run, its value there with numerator and denominator."""
 
     definition: str
@@ -40,7 +38,7 @@ class Explanation:
 
     name: str
     definition: Definition
-    readings: tuple[Reading, ...]
+    readings: tuple[DefinitionReading, ...]
 
 
 def explain_name(name: str, profile: Profile, run: Run | None = None) -> Explanation:
@@ -54,11 +52,11 @@ def explain_name(name: str, profile: Profile, run: Run | None = None) -> Explana
     meant = {d: tuple(p.name for p in profiles if resolve(name, p).definition == d) for d in siblings}
     shown_name = asked.name(profile) + group_suffix(request.group)
     if run is None:
-        readings = tuple(Reading(d.expanded, who, population=d.population.words) for d, who in meant.items())
+        readings = tuple(DefinitionReading(d.expanded, who, population=d.population.words) for d, who in meant.items())
         return Explanation(shown_name, asked, readings)
     grouping = grouping_of(request.group, run)
     wants = tuple((d, grouping) for d in siblings if unmet(d, run) is None)
-    run, _ = with_tuned_decisions(run, Plan(wants))
+    run, _ = with_tuned_decisions(run, MeasurePlan(wants))
     place = _Place(run, compute(run.queries, wants), grouping, grouping.groups.index(request.group))
     return Explanation(shown_name, asked, tuple(place.reading(d, who) for d, who in meant.items()))
 
@@ -72,16 +70,16 @@ class _Place:
     grouping: Grouping
     index: int
 
-    def reading(self, definition: Definition, profiles: tuple[str, ...]) -> Reading:
+    def reading(self, definition: Definition, profiles: tuple[str, ...]) -> DefinitionReading:
         reason = unmet(definition, self.run)
         if reason is not None:
-            return Reading(definition.expanded, profiles, mark=reason, population=definition.population.words)
+            return DefinitionReading(definition.expanded, profiles, mark=reason, population=definition.population.words)
         cell = self.computation.cell(definition, self.grouping)
         fraction, kind = self.computation.fraction(definition, self.grouping, self.index), definition.kind
         top = bottom = None
         if fraction is not None and isinstance(kind, Additive | Sweep):
             top, bottom = (kind.parts[0], fraction[0]), (kind.parts[1], fraction[1])
-        return Reading(
+        return DefinitionReading(
             definition.expanded,
             profiles,
             value=float(cell.outcome.values[self.index]),

@@ -7,7 +7,7 @@ import io
 import platform
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -17,11 +17,14 @@ import numpy as np
 import polars as pl
 
 from evidentia.errors import OutputError, counted
+from evidentia.measures import Profile
+from evidentia.protocol import Tuning, to_document
 from evidentia.results import Comparison, Evaluation, dumps, dumps_by_line, loads
 from evidentia.results.derived import is_derived
 from evidentia.results.folder import replace_folder
 from evidentia.tables import DatasetCard, Items, Run
 from evidentia.tables.cells import FORMULA, defused_column
+from evidentia.tables.run import Source
 
 MANIFEST_SCHEMA = "evidentia.manifest/1"
 COMPARISON_MANIFEST_SCHEMA = "evidentia.comparison-manifest/2"
@@ -54,11 +57,11 @@ CANDIDATE_COLUMNS = (
 
 def write_folder(folder: Path, fill: Callable[[Path], None], *, force: bool) -> None:
     """Let ``fill`` write into a temporary folder beside ``folder`` and move it into place; on failure nothing changes."""
-    may_write(folder, force=force)
+    ensure_writable(folder, force=force)
     replace_folder(folder, fill, force=force)
 
 
-def may_write(folder: Path, *, force: bool) -> None:
+def ensure_writable(folder: Path, *, force: bool) -> None:
     """Refuse a folder that may not be written or replaced, so that nobody waits for a result that has no place."""
     name = folder.resolve().name
     if folder.resolve() == Path.cwd():
@@ -91,23 +94,56 @@ def may_write(folder: Path, *, force: bool) -> None:
         )
 
 
-def write_result(
-    folder: Path,
-    run: Run,
-    evaluation: Evaluation,
-    *,
-    by: tuple[str, ...],
-    thresholds: Mapping[str, Any] | None = None,
-) -> None:
-    """Write the numbers and everything that is needed to recompute them, also the thresholds that were given."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ResultSource:
+    """What a result was made of and how: everything that its folder holds beside the numbers."""
+
+    options: Mapping[str, Any]
+    command: str | None = None
+    report: bool | None = None  # None leaves it to the environment
+
+
+@dataclass(frozen=True, eq=False)
+class RunSource(ResultSource):
+    """A run of queries, with the thresholds that were tuned before and applied to it."""
+
+    name: str
+    run: Run
+    profile: str
+    tuning: Tuning | None = None
+
+    def names(self, profile: Profile) -> tuple[str, ...]:
+        """The measures that the result was asked for, as names to be read under a profile."""
+        named, k, dual = (self.options.get(option) for option in ("measures", "k", "dual"))
+        return tuple(named) if named is not None else profile.names(ks=k, dual=bool(dual))
+
+
+@dataclass(frozen=True, eq=False)
+class ItemsSource(ResultSource):
+    """A run of items, and the run that it is compared with, by the stems of their files."""
+
+    runs: Mapping[str, Items]
+
+
+def write_result(folder: Path, source: ResultSource, evaluation: Evaluation) -> None:
+    """Write the numbers and everything that is needed to recompute them."""
     (folder / "summary.json").write_text(evaluation.to_json(), encoding="utf-8")
-    _write_csv(per_query_frame(run, evaluation, by), folder / "per_query.csv")
+    if isinstance(source, ItemsSource):
+        for stem, items in source.runs.items():
+            _write_csv(items_frame(items), folder / f"{stem}.csv")
+    elif isinstance(source, RunSource):
+        _write_run(folder, source, evaluation)
+
+
+def _write_run(folder: Path, source: RunSource, evaluation: Evaluation) -> None:
+    run = source.run
+    _write_csv(per_query_frame(run, evaluation, tuple(run.queries.slices)), folder / "per_query.csv")
     if run.candidates is not None:
         _write_parquet(_known(run.candidates, CANDIDATE_COLUMNS), folder / "candidates.parquet")
     if run.tune_frame is not None:
         _write_parquet(_known(run.tune_frame, CONTRACT_COLUMNS), folder / "tune.parquet")
-    if thresholds is not None:
-        text = dumps_by_line(thresholds, ("folds", "inputs"))
+    if source.tuning is not None:
+        text = dumps_by_line(to_document(source.tuning), ("folds", "inputs"))
         (folder / "thresholds.json").write_text(text, encoding="utf-8")
 
 
@@ -156,25 +192,37 @@ def _known(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
     return frame.select(column for column in columns if column in frame.columns)
 
 
-def write_manifest(
-    folder: Path,
-    run: Run,
-    evaluation: Evaluation,
-    *,
-    command: str | None,
-    options: Mapping[str, Any],
-    applied: Mapping[str, Any] | None = None,
-) -> None:
-    """Say what went in, how it was run, when, and what came out: the one file with a time stamp.
-
-    ``applied`` are the thresholds that were tuned before and applied here, with the posts they were tuned on.
-    """
-    inputs = [{"role": s.role, "name": s.name, "sha256": s.sha256, "rows": s.rows} for s in run.sources]
+def write_manifest(folder: Path, source: ResultSource, evaluation: Evaluation) -> None:
+    """Say what went in, how it was run, when, and what came out: the one file with a time stamp."""
     about = {"profile": evaluation.profile, "seed": evaluation.seed, "resamples": evaluation.resamples}
-    thresholds = [dict(threshold) for threshold in evaluation.thresholds]
-    about |= {"inputs": inputs, "read": _read(run), "thresholds": thresholds}
-    about |= {} if applied is None else {"applied_thresholds": applied}
-    _write_manifest(folder, MANIFEST_SCHEMA, command, options, about)
+    if isinstance(source, ItemsSource):
+        _write_manifest(folder, SELECTIVE_MANIFEST_SCHEMA, source, about | {"inputs": _item_inputs(source)})
+    elif isinstance(source, RunSource):
+        _write_manifest(folder, MANIFEST_SCHEMA, source, about | _about_run(source, evaluation))
+
+
+def _about_run(source: RunSource, evaluation: Evaluation) -> dict[str, Any]:
+    """The inputs, what reading noticed, and the thresholds that were chosen here or applied from before."""
+    about = {
+        "inputs": [_input(s.role, s) for s in source.run.sources],
+        "read": _read(source.run),
+        "thresholds": [dict(threshold) for threshold in evaluation.thresholds],
+    }
+    if source.tuning is None:
+        return about
+    return about | {"applied_thresholds": to_document(source.tuning, grids=False)}
+
+
+def _item_inputs(source: ItemsSource) -> list[dict[str, Any]]:
+    return [
+        _input(stem, s) | {"failed": len(run.failed), "notes": list(run.notes)}
+        for stem, run in source.runs.items()
+        for s in run.sources
+    ]
+
+
+def _input(role: str, source: Source) -> dict[str, Any]:
+    return {"role": role, "name": source.name, "sha256": source.sha256, "rows": source.rows}
 
 
 def _read(run: Run) -> dict[str, Any]:
@@ -205,11 +253,7 @@ def write_comparison(
     ``made_with`` says under which profile and options each system was evaluated; None for a run that never was.
     """
     (folder / "comparison.json").write_text(dumps_by_line(comparison.to_dict(), ("deltas",)), encoding="utf-8")
-    inputs = [
-        {"role": name, "name": s.name, "sha256": s.sha256, "rows": s.rows}
-        for name, run in runs.items()
-        for s in run.sources
-    ]
+    inputs = [_input(name, s) for name, run in runs.items() for s in run.sources]
     systems: list[dict[str, Any]] = []
     for name, made in zip(runs, made_with, strict=True):
         place = _place_of(name, [str(one["folder"]) for one in systems])
@@ -217,7 +261,8 @@ def write_comparison(
         systems.append({"name": name, "folder": place, "made_with": None if made is None else dict(made)})
     about = {"profile": comparison.profile, "seed": comparison.seed, "resamples": comparison.resamples}
     about |= {"systems": systems, "inputs": inputs}
-    _write_manifest(folder, COMPARISON_MANIFEST_SCHEMA, command, options, about)
+    source = ResultSource(options=options, command=command)
+    _write_manifest(folder, COMPARISON_MANIFEST_SCHEMA, source, about)
 
 
 def _place_of(name: str, taken: Sequence[str]) -> str:
@@ -242,23 +287,6 @@ def _write_system(folder: Path, run: Run, comparison: Comparison) -> None:
         _write_parquet(_known(run.candidates, CANDIDATE_COLUMNS), folder / "candidates.parquet")
 
 
-def write_selective(
-    folder: Path, runs: Mapping[str, Items], evaluation: Evaluation, *, command: str | None, options: Mapping[str, Any]
-) -> None:
-    """Write the numbers of a selective run, its items (and those of the run it is compared with), and the manifest."""
-    (folder / "summary.json").write_text(evaluation.to_json(), encoding="utf-8")
-    for role, items in runs.items():
-        _write_csv(items_frame(items), folder / f"{role}.csv")
-    inputs = [
-        {"role": role, "name": s.name, "sha256": s.sha256, "rows": s.rows}
-        | {"failed": len(run.failed), "notes": list(run.notes)}
-        for role, run in runs.items()
-        for s in run.sources
-    ]
-    about = {"profile": evaluation.profile, "seed": evaluation.seed, "resamples": evaluation.resamples}
-    _write_manifest(folder, SELECTIVE_MANIFEST_SCHEMA, command, options, about | {"inputs": inputs})
-
-
 def items_frame(items: Items) -> pl.DataFrame:
     """The items with everything that is needed to recompute every number; formulas are defused."""
     frame = pl.DataFrame(
@@ -276,16 +304,14 @@ def items_frame(items: Items) -> pl.DataFrame:
     return frame.with_columns(defused_column("cluster_id"), defused_column("item"), *signals)
 
 
-def _write_manifest(
-    folder: Path, schema: str, command: str | None, options: Mapping[str, Any], about: Mapping[str, Any]
-) -> None:
+def _write_manifest(folder: Path, schema: str, source: ResultSource, about: Mapping[str, Any]) -> None:
     versions = {name: version(name) for name in ("numpy", "polars", "scipy")} | {"python": platform.python_version()}
     manifest = {
         "schema": schema,
         "evidentia": version("evidentia"),
         "versions": versions,
-        "command": command,
-        "options": dict(options),
+        "command": source.command,
+        "options": dict(source.options),
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
         **about,
         "files": {

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from evidentia.errors import InputError, counted
-from evidentia.evaluation.compute import Cell, Computation
-from evidentia.evaluation.groups import Grouping
-from evidentia.evaluation.replicates import Progress, Replicated, replicate
-from evidentia.measures import Definition
-from evidentia.measures.core import Additive, Outcome
+from evidentia.array_types import Floats, Ints
+from evidentia.errors import InputError
+from evidentia.evaluation.compute import Cell, Computed
+from evidentia.evaluation.plan import Key
+from evidentia.evaluation.replicates import Replicated
+from evidentia.measures.core import Additive, Outcome, Selective
+from evidentia.results.sample_size import CONVENTION, NEVER, SAME, exact_limits
 from evidentia.stats.gaps import gap_limits
 from evidentia.stats.intervals import (
     Bounds,
@@ -25,11 +26,10 @@ from evidentia.stats.intervals import (
     transformed_limits,
 )
 from evidentia.stats.resampling import ResamplingPlan
-from evidentia.tables.queries import Floats, Ints, Queries
+from evidentia.tables.queries import Queries
 
 Method = Literal["auto", "percentile", "bca"]
 INVERSION = "test inversion"
-SAME = "every resample gives the same value"
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,10 @@ class Resampling:
         if self.method not in {"auto", "percentile", "bca"}:
             raise InputError("The interval method must be auto, percentile or bca.")
 
+    def to_dict(self) -> dict[str, object]:
+        """The ``interval`` of ``summary.json``."""
+        return {"level": self.level, "method": self.method, "stratified_by_fold": self.stratify}
+
     def plan(self, queries: Queries) -> ResamplingPlan:
         """The draws over the posts of these queries."""
         return ResamplingPlan(len(queries.post_ids), self.resamples, self.seed, self._strata(queries), self.block)
@@ -78,22 +82,17 @@ class Resampling:
         return tuple(part for part in parts if len(part))
 
 
-Intervals = Mapping[tuple[Definition, tuple[str, ...]], Sequence[Interval]]
+Intervals = Mapping[Key, Sequence[Interval]]
 
 
 def intervals(
-    computation: Computation,
-    wants: Sequence[tuple[Definition, Grouping]],
-    resampling: Resampling,
-    plan: ResamplingPlan,
-    progress: Progress | None = None,
+    points: Computed, replicates: Iterable[Replicated], resampling: Resampling, *, unit: str = "post"
 ) -> Intervals:
-    """An interval for every number of every wanted pair, all from one resampling plan."""
-    queries = computation.queries
-    made: dict[tuple[Definition, tuple[str, ...]], Sequence[Interval]] = {}
-    for replicated in replicate(queries, wants, plan, progress, jackknife=resampling.method == "bca", gaps=True):
+    """An interval for every number that was replicated; ``unit`` is what a cluster is called."""
+    made: dict[Key, Sequence[Interval]] = {}
+    for replicated in replicates:
         definition, grouping = replicated.definition, replicated.grouping
-        cell, effective = computation.cell(definition, grouping), computation.effective(definition, grouping)
+        cell, effective = points.cell(definition, grouping), points.effective(definition, grouping)
         kind, bounds = definition.kind, definition.measure.bounds
         limits = _limits(replicated, cell, effective, bounds, resampling)
         made[definition, grouping.columns] = [
@@ -103,8 +102,9 @@ def intervals(
                 i,
                 resampling,
                 clusters=int(cell.clusters[i]),
-                proportion=isinstance(kind, Additive) and kind.proportion,
+                proportion=isinstance(kind, Additive | Selective) and kind.proportion,
                 bounds=bounds,
+                unit=unit,
             )
             for i in range(len(grouping))
         ]
@@ -175,9 +175,9 @@ def interval_of(
     limits = made.limits
     left_out = int(limits.left_out[index])
     if outcome.flaws[index] > 0:
-        return Interval(None, None, left_out, "the value is a convention, not a measurement")
+        return Interval(None, None, left_out, CONVENTION)
     if left_out >= resampling.resamples:
-        return Interval(None, None, left_out, "undefined in every resample")
+        return Interval(None, None, left_out, NEVER)
     low, high = float(limits.low[index]), float(limits.high[index])
     if spread_out(low, high):
         stands_in = made.percentile is not None and index in made.percentile
@@ -185,8 +185,7 @@ def interval_of(
     value = float(outcome.values[index])
     if proportion and value in bounds:
         exact = _exact(value, bounds, clusters, resampling.level)
-        reason = f"{SAME}, so the limits are exact binomial over {counted(clusters, unit)}"
-        return Interval(exact, "clopper-pearson", left_out, reason)
+        return Interval(exact, "clopper-pearson", left_out, exact_limits(clusters, unit))
     return Interval(None, None, left_out, SAME)
 
 

@@ -3,34 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from evidentia.errors import InputError
-from evidentia.evaluation.files import MANIFEST_SCHEMA, SELECTIVE_MANIFEST_SCHEMA, manifest_of
-from evidentia.measures import Profile
-from evidentia.tables import Run, read_run
+from evidentia.evaluation.files import MANIFEST_SCHEMA, SELECTIVE_MANIFEST_SCHEMA, RunSource, manifest_of
+from evidentia.tables import read_run
 
 INSIDE_A_RUN, RUN_SCHEMA = "result", "evidentia.run/1"
 
 
-@dataclass(frozen=True)
-class LoadedResult:
-    """The run that a result folder was made from, and how it was evaluated."""
-
-    name: str
-    run: Run
-    profile: str
-    options: Mapping[str, Any]
-
-    def names(self, profile: Profile) -> tuple[str, ...]:
-        """The measures that the result was asked for, as names to be read under a profile."""
-        named, k, dual = (self.options.get(option) for option in ("measures", "k", "dual"))
-        return tuple(named) if named is not None else profile.names(ks=k, dual=bool(dual))
-
-
-def load_result(folder: Path) -> LoadedResult:
+def load_result(folder: Path) -> RunSource:
     """Read a folder that `evidentia evaluate` wrote, with its TUNE rows: thresholds are chosen on them again."""
     manifest = manifest_of(folder)
     if manifest.get("schema") == SELECTIVE_MANIFEST_SCHEMA:
@@ -47,7 +30,8 @@ def load_result(folder: Path) -> LoadedResult:
         tune=_kept(folder, "tune.parquet", manifest),
         by=tuple(options.get("by", ())),
     )
-    return LoadedResult(_called(folder.resolve()), run, str(manifest.get("profile", "contract")), options)
+    name, profile = _called(folder.resolve()), str(manifest.get("profile", "contract"))
+    return RunSource(name, run, profile, options=options)
 
 
 def _called(folder: Path) -> str:

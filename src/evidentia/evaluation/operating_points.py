@@ -13,6 +13,7 @@ from functools import cache
 import numpy as np
 import polars as pl
 
+from evidentia.array_types import Floats, Ints
 from evidentia.evaluation.cluster_sums import defined
 from evidentia.evaluation.intervals import MethodLimits, Resampling, interval_of, value_limits
 from evidentia.measures import PROFILES, Definition, resolve
@@ -21,11 +22,10 @@ from evidentia.measures.gate import MISSED, RIGHT_ALERTS, TOTAL, WITH_EVIDENCE
 from evidentia.protocol.three_state import MOST_POINTS, score_grid
 from evidentia.results import Curve
 from evidentia.stats.intervals import Bounds, effective_clusters, percentile_limits
-from evidentia.stats.resampling import LeaveOneOut, ResamplingPlan
-from evidentia.stats.threads import in_threads
-from evidentia.stats.threshold_counts import Cut, ThresholdCounts, ThresholdSteps
+from evidentia.stats.resampling import LeaveOneOut, ResamplingPlan, in_threads
+from evidentia.stats.threshold_counts import CountsBelow, ThresholdCounts, ThresholdSteps
 from evidentia.tables import Run
-from evidentia.tables.queries import NEG, POS, Floats, Ints, Queries
+from evidentia.tables.queries import NEG, POS, Queries
 
 Column = tuple[float | None, ...]
 MOST_DEPLOYED = 50  # more thresholds than this are not settings that somebody deploys
@@ -35,7 +35,7 @@ UNBOUNDED = 1e300  # stands for a ratio over zero, so that it ranks above all ot
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class ThresholdReading:
     """A figure that is read off the sums at the thresholds in ``places``.
 
     ``posts`` says how many stand behind a proportion, ``effective`` how many of one size would tell as much.
@@ -49,7 +49,7 @@ class Reading:
 
 
 @dataclass(frozen=True, eq=False)
-class Explorer:
+class ThresholdExplorer:
     """The counts at every threshold: as they are, in every resample, and with every post left out where that is needed."""
 
     thresholds: Floats
@@ -58,12 +58,12 @@ class Explorer:
     jackknife: ThresholdCounts | None
     resampling: Resampling
 
-    def cut(self, taus: Floats) -> Cut:
+    def cut(self, taus: Floats) -> CountsBelow:
         """What lies below some of the thresholds."""
         return self.point.at(np.searchsorted(self.thresholds, taus))
 
     def columns(
-        self, taus: Floats, sums: Callable[[Cut], Floats], readings: Sequence[Reading]
+        self, taus: Floats, sums: Callable[[CountsBelow], Floats], readings: Sequence[ThresholdReading]
     ) -> dict[str, dict[str, Column]]:
         """Values and limits of every reading; without resamples there are no limits."""
         size = max(1, CELLS // max(self.resampling.resamples, 1))
@@ -83,7 +83,7 @@ class Explorer:
         }
 
     def _part(
-        self, places: Ints, at: Ints, sums: Callable[[Cut], Floats], readings: Sequence[Reading]
+        self, places: Ints, at: Ints, sums: Callable[[CountsBelow], Floats], readings: Sequence[ThresholdReading]
     ) -> list[list[tuple[float | None, ...]]]:
         """For some thresholds, for every reading: the value, and its limits."""
         point = sums(self.point.at(at))
@@ -98,7 +98,7 @@ class Explorer:
         return found
 
     def _limits(
-        self, reading: Reading, point: Outcome, places: Ints, many: Floats, without: Floats | None
+        self, reading: ThresholdReading, point: Outcome, places: Ints, many: Floats, without: Floats | None
     ) -> MethodLimits:
         values = defined(reading.read(many, places))
         if reading.effective is None:
@@ -114,7 +114,7 @@ class Explorer:
         )
 
     def _interval(
-        self, reading: Reading, outcome: Outcome, limits: MethodLimits | None, row: int, place: int
+        self, reading: ThresholdReading, outcome: Outcome, limits: MethodLimits | None, row: int, place: int
     ) -> tuple[float | None, float | None]:
         if limits is None or _value(outcome, row) is None:
             return None, None
@@ -162,16 +162,16 @@ def deployed(frame: pl.DataFrame, column: str) -> list[float]:
     return sorted(set(frame[column].drop_nulls().to_list())) if column in frame.columns else []
 
 
-def _explorer(queries: Queries, taus: Floats, resampling: Resampling, plan: ResamplingPlan) -> Explorer:
+def _explorer(queries: Queries, taus: Floats, resampling: Resampling, plan: ResamplingPlan) -> ThresholdExplorer:
     assert queries.prob is not None
     posts = len(queries.post_ids)
     steps = ThresholdSteps(queries.prob, queries.label, queries.post, posts, taus)
     replicates = steps.over(plan) if plan.resamples else None
     jackknife = steps.over(LeaveOneOut(posts)) if plan.resamples and resampling.method == "bca" else None
-    return Explorer(taus, steps.counts(np.ones((posts, 1))), replicates, jackknife, resampling)
+    return ThresholdExplorer(taus, steps.counts(np.ones((posts, 1))), replicates, jackknife, resampling)
 
 
-def _screening(explorer: Explorer, queries: Queries, taus: Floats) -> Curve:
+def _screening(explorer: ThresholdExplorer, queries: Queries, taus: Floats) -> Curve:
     everyone, with_evidence = (_Behind.all_of(rows, len(taus)) for rows in (queries.post, queries.post[queries.label]))
     readings = (
         _gate_reading("neg_rate", "NegRate", everyone),
@@ -187,12 +187,12 @@ def _screening(explorer: Explorer, queries: Queries, taus: Floats) -> Curve:
     )
 
 
-def _alerts(explorer: Explorer, queries: Queries, taus: Floats) -> Curve:
+def _alerts(explorer: ThresholdExplorer, queries: Queries, taus: Floats) -> Curve:
     assert queries.prob is not None
     readings = (
         _gate_reading("alert_precision", "AlertPrecision", _Behind.from_on(queries.prob, queries.post, taus)),
         _gate_reading("alerts_per_1000", "AlertsPer1000", _Behind.all_of(queries.post, len(taus))),
-        Reading("likelihood_ratio", _likelihood_ratio),
+        ThresholdReading("likelihood_ratio", _likelihood_ratio),
     )
     sums = _state_sums(explorer.cut(taus))[:, 0]
     found = explorer.columns(taus, _state_sums, readings)
@@ -204,17 +204,17 @@ def _alerts(explorer: Explorer, queries: Queries, taus: Floats) -> Curve:
     return Curve("operating_alerts", "Alerts at every threshold", columns | found["likelihood_ratio"])
 
 
-def _decision(explorer: Explorer, queries: Queries) -> Curve:
+def _decision(explorer: ThresholdExplorer, queries: Queries) -> Curve:
     """Net benefit of acting where prob reaches the threshold, beside acting on all queries and on none."""
     cut = explorer.cut(THRESHOLDS)
     behind = _Behind.all_of(queries.post, len(THRESHOLDS))
     bounds = _measure("NetBenefit@t=0.5")[0].measure.bounds
-    reading = Reading("net_benefit", _net_benefit, bounds, effective=behind.effective)
+    reading = ThresholdReading("net_benefit", _net_benefit, bounds, effective=behind.effective)
     found = explorer.columns(THRESHOLDS, _benefit_sums, (reading,))["net_benefit"]
     names = {"net_benefit": "net_benefit", "net_benefit_low": "low", "net_benefit_high": "high"}
     everyone = np.zeros_like(cut.below)  # nothing lies below: all are acted on
     treat_all = _net_benefit(
-        _benefit_sums(Cut(everyone, everyone, cut.units, cut.positives)), np.arange(len(THRESHOLDS))
+        _benefit_sums(CountsBelow(everyone, everyone, cut.units, cut.positives)), np.arange(len(THRESHOLDS))
     )
     columns: dict[str, Column] = {"threshold": tuple(THRESHOLDS.tolist())}
     columns |= {names[name]: column for name, column in found.items()}
@@ -260,16 +260,16 @@ class _Behind:
         return cls(posts, np.divide(reach.astype(float) ** 2, squares, out=np.zeros(len(taus)), where=squares > 0))
 
 
-def _gate_reading(column: str, name: str, behind: _Behind) -> Reading:
+def _gate_reading(column: str, name: str, behind: _Behind) -> ThresholdReading:
     definition, kind = _measure(name)
     assert kind.proportion
     bounds = definition.measure.bounds
-    return Reading(
+    return ThresholdReading(
         column, lambda sums, places: kind.finish(sums, definition.args), bounds, behind.posts, behind.effective
     )
 
 
-def _state_sums(cut: Cut) -> Floats:
+def _state_sums(cut: CountsBelow) -> Floats:
     """The sums that the measures of the gate are made of, with every threshold as tau_neg and as tau_pos at once."""
     sums = np.zeros((TOTAL + 1, *cut.below.shape))
     sums[NEG], sums[POS] = cut.below, cut.units - cut.below
@@ -278,7 +278,7 @@ def _state_sums(cut: Cut) -> Floats:
     return np.moveaxis(sums, 0, -1)
 
 
-def _benefit_sums(cut: Cut) -> Floats:
+def _benefit_sums(cut: CountsBelow) -> Floats:
     right = cut.positives - cut.positives_below
     sums = np.stack([right, cut.units - cut.below - right, np.broadcast_to(cut.units, right.shape)])
     return np.moveaxis(sums, 0, -1)

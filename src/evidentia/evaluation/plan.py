@@ -8,15 +8,80 @@ from types import MappingProxyType
 
 import numpy as np
 
+from evidentia.array_types import Ints
 from evidentia.errors import InputError, UnknownNameError, shown
-from evidentia.evaluation.groups import OVERALL, Group, Grouping, grouping_by
-from evidentia.evaluation.needs import unmet
 from evidentia.measures import Definition, Profile, resolve
 from evidentia.measures.core import Macro
-from evidentia.protocol import Threshold, tuned_decisions
+from evidentia.protocol import Threshold, shared_score, tuned_decisions
+from evidentia.results import NotComputed
+from evidentia.results.curve import curves_of
+from evidentia.results.measure import NEEDS
 from evidentia.results.names import group_suffix
 from evidentia.tables import Run
-from evidentia.tables.queries import Decisions
+from evidentia.tables.queries import STATES, Decisions, Queries
+
+Group = tuple[tuple[str, str], ...]  # (column, value) pairs
+
+
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """A partition of the queries; ``codes`` None puts them all into one group without a name."""
+
+    columns: tuple[str, ...]
+    codes: Ints | None
+    groups: tuple[Group, ...]
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    def crossed(self, other: Grouping) -> Grouping:
+        """The partition by both, this one's groups first."""
+        assert other.codes is not None
+        codes = other.codes if self.codes is None else self.codes * len(other) + other.codes
+        groups = tuple((*mine, *theirs) for mine in self.groups for theirs in other.groups)
+        return Grouping((*self.columns, *other.columns), codes, groups)
+
+
+OVERALL = Grouping((), None, ((),))
+Want = tuple[Definition, Grouping]
+Key = tuple[Definition, tuple[str, ...]]  # a definition, and the columns that it is grouped by
+
+
+def grouping_by(queries: Queries, column: str) -> Grouping | None:
+    """The grouping by one column, or None if the run does not have it."""
+    if column == "criterion":
+        return _named(column, queries.criterion, queries.criterion_ids)
+    if column == "has_evidence":
+        return _named(column, queries.label.astype(np.int64), ("0", "1"))
+    if column == "state":
+        return None if queries.state is None else _named(column, queries.state, STATES)
+    coded = queries.fold if column == "fold" else queries.slices.get(column)
+    return None if coded is None else _named(column, coded.codes, coded.labels)
+
+
+def _named(column: str, codes: Ints, labels: tuple[str, ...]) -> Grouping:
+    return Grouping((column,), codes, tuple(((column, label),) for label in labels))
+
+
+def unmet(definition: Definition, run: Run) -> str | None:
+    """Why a definition cannot be computed on this run, or None if it can."""
+    for need in definition.measure.requires(definition.args):
+        if not _met(need, run):
+            return NEEDS[need]
+    return None
+
+
+def _met(need: str, run: Run) -> bool:
+    queries, tune = run.queries, run.tune
+    if need == "tune":
+        return tune is not None and queries.has("fold") and shared_score(tune, queries) is not None
+    if need == "items":
+        return False
+    if need == "complete":
+        return queries.complete
+    column = {"score": "scores", "gold": "n_gold", "ranking": "gold_ranks", "selection": "n_selected"}.get(need, need)
+    return queries.has(column)
+
 
 WITHIN_POSTS = ("criterion", "state", "has_evidence")
 STANDARD_GROUPS = ("fold", *WITHIN_POSTS)
@@ -24,23 +89,32 @@ Thresholds = Mapping[str, Mapping[str, Threshold]]  # by cut, then by fold
 
 
 @dataclass(frozen=True)
-class Plan:
+class MeasurePlan:
     """What is computed: each definition with its groupings, and what cannot be, with the reason.
 
     ``only`` holds the groups that were asked for by name; where a definition and grouping are not in it, all are reported.
+    ``curves`` are those that belong to the definitions (see results/curve.py).
     """
 
-    wants: tuple[tuple[Definition, Grouping], ...]
+    wants: tuple[Want, ...]
     gaps: tuple[tuple[Definition, str], ...] = ()
-    only: Mapping[tuple[Definition, tuple[str, ...]], frozenset[Group]] = field(default_factory=dict)
+    only: Mapping[Key, frozenset[Group]] = field(default_factory=dict)
+    curves: frozenset[str] = frozenset()
 
     def reports(self, definition: Definition, grouping: Grouping, group: Group) -> bool:
         """Whether the number of this group is part of the result."""
         asked = self.only.get((definition, grouping.columns))
         return asked is None or group in asked
 
+    def not_computed(self, profile: Profile) -> tuple[NotComputed, ...]:
+        """What cannot be computed, gathered by family and reason."""
+        gathered: dict[tuple[str, str], list[str]] = {}
+        for definition, reason in self.gaps:
+            gathered.setdefault((definition.measure.family, reason), []).append(definition.name(profile))
+        return tuple(NotComputed(family, reason, tuple(names)) for (family, reason), names in gathered.items())
 
-def plan_for(run: Run, profile: Profile, names: Iterable[str], by: Sequence[str]) -> Plan:
+
+def plan_for(run: Run, profile: Profile, names: Iterable[str], by: Sequence[str]) -> MeasurePlan:
     """Resolve names to definitions and pair each with the groupings it is reported for."""
     reserved = [column for column in by if column in STANDARD_GROUPS]
     if reserved:
@@ -51,8 +125,8 @@ def plan_for(run: Run, profile: Profile, names: Iterable[str], by: Sequence[str]
     if missing:
         raise InputError(f"There is no column {shown(missing[0])} to group by; name it when the run is read (by=...).")
     groupings = {c: g for c in (*STANDARD_GROUPS, *by) if (g := grouping_by(run.queries, c)) is not None}
-    wants: dict[tuple[Definition, tuple[str, ...]], tuple[Definition, Grouping]] = {}
-    only: dict[tuple[Definition, tuple[str, ...]], frozenset[Group]] = {}
+    wants: dict[Key, Want] = {}
+    only: dict[Key, frozenset[Group]] = {}
     gaps: dict[Definition, str] = {}
     for name in names:
         request = resolve(name, profile)
@@ -74,7 +148,8 @@ def plan_for(run: Run, profile: Profile, names: Iterable[str], by: Sequence[str]
         for grouping in _groupings_of(definition, groupings, by, run):
             only.pop((definition, grouping.columns), None)
             wants.setdefault((definition, grouping.columns), (definition, grouping))
-    return Plan(tuple(wants.values()), tuple(gaps.items()), only)
+    ordered = sorted(wants.values(), key=lambda want: bool(want[1].columns))  # the whole run first, then group by group
+    return MeasurePlan(tuple(ordered), tuple(gaps.items()), only, curves_of(d.measure.base for d, _ in ordered))
 
 
 def _groupings_of(
@@ -116,7 +191,7 @@ def grouping_of(group: Group, run: Run) -> Grouping:
     return grouping
 
 
-def with_tuned_decisions(run: Run, plan: Plan) -> tuple[Run, Thresholds]:
+def with_tuned_decisions(run: Run, plan: MeasurePlan) -> tuple[Run, Thresholds]:
     """Choose the thresholds that tuned definitions ask for, and add their decisions to the queries."""
     decisions: dict[str, Decisions] = {}
     thresholds: dict[str, Mapping[str, Threshold]] = {}

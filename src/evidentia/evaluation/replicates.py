@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from evidentia.array_types import Floats
 from evidentia.evaluation.cluster_sums import ClusterSums, defined
 from evidentia.evaluation.compute import macro_parts
-from evidentia.evaluation.groups import Grouping
+from evidentia.evaluation.plan import Grouping, Key, Want
 from evidentia.measures import Definition
 from evidentia.measures.core import Additive, Fit, Macro, Sweep
 from evidentia.results.measure import Args
 from evidentia.stats.exact import in_order
-from evidentia.stats.resampling import LeaveOneOut, Plan
+from evidentia.stats.resampling import LeaveOneOut, Progress, ReplicatePlan, each_block, over_replicates, part_of
 from evidentia.stats.segments import Segments, segments
-from evidentia.stats.threads import in_threads
-from evidentia.tables.queries import Floats, Queries
+from evidentia.tables.queries import Queries
 
 CELLS = 1 << 26  # replicate values held at once: 512 MB
-Want = tuple[Definition, Grouping]
-Key = tuple[Definition, tuple[str, ...]]
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +38,7 @@ class Replicated:
 def replicate(
     queries: Queries,
     wants: Sequence[Want],
-    plan: Plan,
+    plan: ReplicatePlan,
     progress: Progress | None = None,
     *,
     jackknife: bool = False,
@@ -58,7 +55,7 @@ def replicate(
     batches = _batches(wants, plan.resamples + (left_out.resamples if left_out else 0))
     for done, wanted in enumerate(batches):
         report = part_of(progress, done, len(batches))
-        batch = Batch(queries, wanted)
+        batch = ReplicateBatch(queries, wanted)
         values = batch.run(plan, report)
         without = batch.run(left_out) if left_out else {}
         for definition, grouping in wanted:
@@ -71,31 +68,13 @@ def has_gaps(definition: Definition) -> bool:
     return isinstance(definition.kind, Additive) and definition.kind.gaps is not None
 
 
-def _gaps(queries: Queries, wants: Sequence[Want], plan: Plan) -> Iterator[Replicated]:
+def _gaps(queries: Queries, wants: Sequence[Want], plan: ReplicatePlan) -> Iterator[Replicated]:
     """The gaps of sums of absolute gaps, in every replicate."""
     sums = ClusterSums(queries, wants)
-    kinds = {(d, g.columns): (d.args, d.kind) for d, g in wants}
-    gaps: dict[Key, list[tuple[slice, Floats]]] = {key: [] for key in kinds}
-
-    def work(rows: slice, weights: Floats) -> None:
-        for key, part in sums.summed(weights).items():
-            args, kind = kinds[key]
-            assert isinstance(kind, Additive)
-            assert kind.gaps is not None
-            gaps[key].append((rows, kind.gaps(part, args)))
-
-    for _ in in_threads(work, plan.blocks() if wants else ()):
-        pass
+    blocks = [block for _, block in each_block(sums.gaps, plan)] if wants else []
     for definition, grouping in wants:
-        blocks = sorted(gaps.pop((definition, grouping.columns)), key=lambda block: block[0].start)
-        yield Replicated(
-            definition, grouping, np.empty((0, 0)), gaps=np.concatenate([part for _, part in blocks], axis=1)
-        )
-
-
-def part_of(progress: Progress | None, done: int, of: int) -> Progress | None:
-    """Report one of several equal parts of a job as the share of the whole that it is."""
-    return None if progress is None else lambda step, steps: progress(done * steps + step, of * steps)
+        parts = [block.pop((definition, grouping.columns)) for block in blocks]
+        yield Replicated(definition, grouping, np.empty((0, 0)), gaps=np.concatenate(parts, axis=1))
 
 
 def _batches(wants: Sequence[Want], resamples: int) -> list[list[Want]]:
@@ -115,7 +94,7 @@ def _batches(wants: Sequence[Want], resamples: int) -> list[list[Want]]:
     return batches
 
 
-class Batch:
+class ReplicateBatch:
     """Some definitions with their groupings, prepared once and then run over every block of replicates."""
 
     def __init__(self, queries: Queries, wants: Sequence[Want]) -> None:
@@ -127,27 +106,15 @@ class Batch:
         self.sums = ClusterSums(queries, [want for want in plain if isinstance(want[0].kind, Additive | Fit)])
         self.sweeps = _Sweeps(queries, [want for want in plain if isinstance(want[0].kind, Sweep)])
 
-    def run(self, plan: Plan, progress: Progress | None = None) -> dict[Key, Floats]:
+    def run(self, plan: ReplicatePlan, progress: Progress | None = None) -> dict[Key, Floats]:
         """The values of every want: groups x replicates."""
-        values = {(d, g.columns): np.empty((len(g), plan.resamples)) for d, g in self.wants}
-
-        def work(rows: slice, weights: Floats) -> int:
-            found = self.block(weights)
-            for key, block in values.items():
-                block[:, rows] = found[key]
-            return int(rows.stop - rows.start)
-
-        done = 0
-        for count in in_threads(work, plan.blocks()):
-            done += count
-            if progress is not None:
-                progress(done, plan.resamples)
-        return values
+        return over_replicates(self.block, plan, progress)
 
     def block(self, weights: Floats) -> dict[Key, Floats]:
         """Values for some replicates (weights is clusters x replicates)."""
         found = self.sums.values(weights) | self.sweeps.values(weights)
-        return found | {macro.key: macro.values(found, weights) for macro in self.macros}
+        found |= {macro.key: macro.values(found, weights) for macro in self.macros}
+        return {(d, g.columns): found[d, g.columns] for d, g in self.wants}
 
 
 class _Sweeps:

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from evidentia.tables.queries import Bools, Floats
+from evidentia.array_types import Bools, Floats
 
 
 @dataclass(frozen=True)

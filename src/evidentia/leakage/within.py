@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evidentia.tables.queries import Bools, Floats
+from evidentia.array_types import Bools, Floats
 
 LEVEL = 0.999
 

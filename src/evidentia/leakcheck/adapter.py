@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from evidentia.array_types import Bools, Floats
 from evidentia.corpus import Criterion, Posts
 from evidentia.errors import InputError
 from evidentia.leakage import Features, Post
@@ -23,7 +24,6 @@ from evidentia.pipeline.store import Checkpoints
 from evidentia.pipeline.system import System
 from evidentia.pipeline.work import Job, run_fold
 from evidentia.protocol.folds import existing_folds
-from evidentia.tables.queries import Bools, Floats
 
 EVAL, OTHERS = "0", "1"
 

@@ -8,10 +8,11 @@ from hashlib import sha256
 
 import numpy as np
 
+from evidentia.array_types import Bools
 from evidentia.corpus import Criterion, Posts
 from evidentia.errors import InputError
 from evidentia.leakage import Post
-from evidentia.tables.queries import Bools, Frozen
+from evidentia.tables.queries import Frozen
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,12 +28,12 @@ class Annotated(Frozen):
 def annotated_posts(posts: Posts, groups: Sequence[int]) -> list[Post]:
     """The posts of a corpus, each with what was annotated about it."""
     assert posts.gold is not None
-    made = []
+    annotated = []
     for at, labels in enumerate(posts.has_evidence().tolist()):
         rows = slice(int(posts.offsets[at]), int(posts.offsets[at + 1]))
         content = Annotated(posts.sent_uids[rows], posts.texts[rows], posts.gold[rows], groups[at])
-        made.append(Post(posts.post_ids[at], content, tuple(labels)))
-    return made
+        annotated.append(Post(posts.post_ids[at], content, tuple(labels)))
+    return annotated
 
 
 def corpus_of(posts: Sequence[Post], criteria: tuple[Criterion, ...]) -> Posts:

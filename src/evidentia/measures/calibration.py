@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.measures.core import Outcome, Score, Statistic, ratio
 from evidentia.measures.family import Family
 from evidentia.measures.logistic import EPSILON, inside, leftover, logit, newton, root, separated, unclipped
@@ -11,7 +12,7 @@ from evidentia.measures.populations import ALL
 from evidentia.results.measure import Args, Parameter
 from evidentia.stats.exact import exact_total, in_order
 from evidentia.stats.gaps import debiased_sum
-from evidentia.tables.queries import Bools, Floats, Ints, Queries
+from evidentia.tables.queries import Queries
 
 family = Family("calibration")
 BINS = Parameter("bins", ("10",), "10", whole_number=True)
@@ -251,8 +252,8 @@ def _fit_slope(prob: Floats, label: Bools, weight: Floats) -> tuple[Floats | Non
         return None, 2
     if len(np.unique(x[inside(prob[held])])) < 2:
         return None, 3
-    found = newton(x, label[held], weight[held])  # not scaled: the last digit of an x may be the overlap
-    return (None, 2) if found is None else (found, 0)
+    solution = newton(x, label[held], weight[held])  # not scaled: the last digit of an x may be the overlap
+    return (None, 2) if solution is None else (solution, 0)
 
 
 def _slope_score(prob: Floats, label: Bools) -> Score | None:

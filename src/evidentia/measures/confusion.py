@@ -6,7 +6,8 @@ from typing import Unpack
 
 import numpy as np
 
-from evidentia.measures.core import Additive, Outcome, Statistic, one_over_the_other, ratio, sound
+from evidentia.array_types import Floats
+from evidentia.measures.core import Additive, Outcome, Statistic, ratio, ratio_of_sums, sound
 from evidentia.measures.family import AVERAGE, About, Family
 from evidentia.measures.populations import (
     ALL,
@@ -21,7 +22,7 @@ from evidentia.measures.populations import (
     needs_of_point,
 )
 from evidentia.results.measure import Args, Direction, Parameter, Population
-from evidentia.tables.queries import Floats, Queries
+from evidentia.tables.queries import Queries
 
 family = Family("detection")
 TUNED = Parameter("threshold", ("tuned",), None, bare=True)
@@ -96,7 +97,7 @@ def _define_share(
         return sums[..., top], sums[..., bottom[0]] + sums[..., bottom[1]]
 
     about["formula"] = f"{CELLS[top]} / ({CELLS[bottom[0]]} + {CELLS[bottom[1]]})"
-    kind = one_over_the_other(CONFUSION, fraction, parts=parts, proportion=True)
+    kind = ratio_of_sums(CONFUSION, fraction, parts=parts, proportion=True)
     _at_points(base, kind, sklearn=sklearn, tuned=tuned, **about)
 
 
@@ -238,7 +239,7 @@ def _finish_balanced(sums: Floats, args: Args) -> Outcome:
 
 _at_points(
     "F1",
-    one_over_the_other(CONFUSION, f1_fraction, parts=F1_PARTS),
+    ratio_of_sums(CONFUSION, f1_fraction, parts=F1_PARTS),
     label="F1 score",
     formula="2 TP / (2 TP + FP + FN)",
     population=ALL,

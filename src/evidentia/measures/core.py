@@ -9,10 +9,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from evidentia.array_types import Bools, Floats
 from evidentia.results.measure import Args
 from evidentia.stats.risk_coverage import Curves
 from evidentia.stats.sweeps import Counts
-from evidentia.tables.queries import Bools, Floats, Queries
+from evidentia.tables.queries import Queries
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +128,7 @@ class Selective:
 Kind = Additive | Sweep | Fit | Macro | Selective
 
 
-def one_over_the_other(
+def ratio_of_sums(
     statistic: Statistic,
     fraction: Fraction,
     *,

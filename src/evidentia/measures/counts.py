@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from evidentia.array_types import Floats
 from evidentia.measures.core import Outcome, Statistic, sound
 from evidentia.measures.family import Family
 from evidentia.measures.populations import ALL
 from evidentia.results.measure import Args
-from evidentia.tables.queries import Floats, Queries
+from evidentia.tables.queries import Queries
 
 family = Family(
     "counts",

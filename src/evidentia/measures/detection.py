@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from evidentia.array_types import Floats
 from evidentia.measures.confusion import CONFUSION, FAWCETT, FN, NO_NEGATIVES, NO_POSITIVES, TP
-from evidentia.measures.core import Outcome, Ranked, one_over_the_other, ratio
+from evidentia.measures.core import Outcome, Ranked, ratio, ratio_of_sums
 from evidentia.measures.family import AVERAGE, Family
 from evidentia.measures.populations import ALL, CANDIDATES, POSITIVES, among_decided
 from evidentia.results.measure import Args, Parameter, Population
 from evidentia.stats.sweeps import Counts, best_within_budget, column_sums, last_within_budget
-from evidentia.tables.queries import Floats, Queries
+from evidentia.tables.queries import Queries
 
 family = Family("detection")
 LEVEL = Parameter("level", ("query", "candidate"), "query")
@@ -25,10 +26,10 @@ LEVEL_CHOICES = {
 def scored(queries: Queries, args: Args) -> Ranked:
     """The scores and labels that a sweep runs over: of queries, or of (query, candidate) pairs."""
     if args.get("level") == "candidate":
-        found = queries.candidates
-        assert found is not None
-        rows = np.repeat(np.arange(len(queries)), np.diff(found.offsets))
-        return Ranked(found.score if found.node_prob is None else found.node_prob, found.is_gold, rows)
+        pool = queries.candidates
+        assert pool is not None
+        rows = np.repeat(np.arange(len(queries)), np.diff(pool.offsets))
+        return Ranked(pool.score if pool.node_prob is None else pool.node_prob, pool.is_gold, rows)
     assert queries.scores is not None
     return Ranked(queries.scores, queries.label, np.arange(len(queries)))
 
@@ -117,7 +118,7 @@ def one_class(positives: Floats, negatives: Floats) -> np.ndarray[tuple[int, ...
     return np.where(positives == 0, 1, np.where(negatives == 0, 2, 0)).astype(np.int8)
 
 
-TUNED_TPR = one_over_the_other(
+TUNED_TPR = ratio_of_sums(
     CONFUSION,
     lambda sums, args: (sums[..., TP], sums[..., TP] + sums[..., FN]),
     parts=("queries with evidence answered yes", "queries with evidence"),

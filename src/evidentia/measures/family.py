@@ -7,6 +7,7 @@ from typing import Any, TypedDict, TypeVar, Unpack
 
 import numpy as np
 
+from evidentia.array_types import Bools, Floats
 from evidentia.measures.core import (
     Additive,
     Fit,
@@ -18,11 +19,11 @@ from evidentia.measures.core import (
     Score,
     Statistic,
     Sweep,
-    one_over_the_other,
+    ratio_of_sums,
 )
 from evidentia.results.measure import Args, Direction, Measure, Parameter, Population
 from evidentia.stats.sweeps import Counts
-from evidentia.tables.queries import Bools, Floats, Queries
+from evidentia.tables.queries import Queries
 
 T = TypeVar("T")
 Solve = Callable[[Floats, Bools, Floats], tuple[float, int]]
@@ -104,9 +105,7 @@ class Family:
                 bound=bound,
             )
             parts = ("sum of the per-query values", "queries")
-            kind = one_over_the_other(
-                statistic, _first_over_second, parts=parts, per_query=per_query, proportion=proportion
-            )
+            kind = ratio_of_sums(statistic, _first_over_second, parts=parts, per_query=per_query, proportion=proportion)
             self.add(base, kind, **about)
             return per_query
 
@@ -142,9 +141,7 @@ class Family:
         """Define a measure as one sum over another: the function gives numerator and denominator."""
 
         def define(fraction: Fraction) -> Fraction:
-            kind = one_over_the_other(
-                statistic, fraction, parts=parts, proportion=proportion, details=details, gaps=gaps
-            )
+            kind = ratio_of_sums(statistic, fraction, parts=parts, proportion=proportion, details=details, gaps=gaps)
             self.add(base, kind, **about)
             return fraction
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from evidentia.measures.core import Additive, Statistic, one_over_the_other
+from evidentia.array_types import Bools, Floats
+from evidentia.measures.core import Additive, Statistic, ratio_of_sums
 from evidentia.measures.family import Family
 from evidentia.measures.populations import (
     ALERTS,
@@ -15,7 +16,7 @@ from evidentia.measures.populations import (
     skipped,
 )
 from evidentia.results.measure import Args, Parameter
-from evidentia.tables.queries import POS, STATES, Bools, Floats, Queries
+from evidentia.tables.queries import POS, STATES, Queries
 
 UNIT = Parameter("unit", ("query", "post"), "query")
 SOURCE = "triage with two thresholds, as defined here"
@@ -158,7 +159,7 @@ def _by_post(good: int, all_of_them: int, parts: tuple[str, str]) -> Additive:
     def fraction(sums: Floats, args: Args) -> tuple[Floats, Floats]:
         return sums[..., good], sums[..., all_of_them]
 
-    return one_over_the_other(POST_COUNTS, fraction, parts=parts, proportion=True)
+    return ratio_of_sums(POST_COUNTS, fraction, parts=parts, proportion=True)
 
 
 family.ratio(

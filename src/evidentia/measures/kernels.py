@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from evidentia.stats.counting import add_up
-from evidentia.tables.queries import Bools, Floats, Ints, Ragged
+from evidentia.array_types import Bools, Floats, Ints
+from evidentia.stats.exact import add_up
+from evidentia.tables.queries import Ragged
 
 BLOCK = 1 << 16  # candidates (or comparisons) handled at once: the working set stays in the processor's cache
 

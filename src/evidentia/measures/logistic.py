@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from evidentia.array_types import Bools, Floats
 from evidentia.stats.exact import exact_total
-from evidentia.tables.queries import Bools, Floats
 
 EPSILON = 2.0**-52
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from evidentia.array_types import Bools, Floats
 from evidentia.measures.confusion import CONFUSION, F1_PARTS, f1_fraction, f1_score
-from evidentia.measures.core import Kind, Macro, Statistic, one_over_the_other
+from evidentia.measures.core import Kind, Macro, Statistic, ratio_of_sums
 from evidentia.measures.family import Family
 from evidentia.measures.populations import ALL, POSTS
 from evidentia.results.measure import Args, Parameter
-from evidentia.stats.counting import add_up
-from evidentia.tables.queries import Bools, Floats, Queries
+from evidentia.stats.exact import add_up
+from evidentia.tables.queries import Queries
 
 AVG = Parameter("avg", ("micro", "post", "criterion", "post_weighted", "label_weighted"), None)
 EMPTY = Parameter("empty", ("0", "1"), "0")
@@ -115,13 +116,13 @@ def empty_posts(sums: Floats, args: Args) -> dict[str, object]:
 
 PER_CRITERION: dict[str, str | None] = {"t": "gate", "avg": "pooled", "empty": None}
 VARIANTS: dict[tuple[str, str], Kind] = {
-    ("avg", "post"): one_over_the_other(
+    ("avg", "post"): ratio_of_sums(
         POST_F1,
         lambda sums, args: (sums[..., 0], sums[..., 1]),
         parts=("sum of the per-post F1", "posts"),
         details=empty_posts,
     ),
-    ("avg", "post_weighted"): one_over_the_other(
+    ("avg", "post_weighted"): ratio_of_sums(
         POST_F1,
         lambda sums, args: (sums[..., 2], sums[..., 3]),
         parts=("sum of the per-post F1 times gold criteria (scaled)", "gold criteria (scaled)"),

@@ -6,8 +6,9 @@ from decimal import Decimal
 
 import numpy as np
 
+from evidentia.array_types import Bools, Ints
 from evidentia.results.measure import Args, Parameter, Population
-from evidentia.tables.queries import NEG, POS, UNDECIDED, Bools, Ints, Queries
+from evidentia.tables.queries import NEG, POS, UNDECIDED, Queries
 
 OPERATING_POINT = Parameter("t", ("0.5", "gate", "returned"), None, share=True)
 WHOSE = Parameter("pop", ("positives", "all"), "positives")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from evidentia.array_types import Floats, Ints
 from evidentia.measures import kernels
 from evidentia.measures.family import AVERAGE, Family
 from evidentia.measures.populations import WHOSE, whose
 from evidentia.results.measure import Args, Parameter
-from evidentia.tables.queries import Floats, Ints, Queries, Ragged
+from evidentia.tables.queries import Queries, Ragged
 
 NORM = Parameter("norm", ("gold", "found", "min", "min_eff"), "gold")
 DEPTH = Parameter("depth", ("k", "k_eff"), "k")

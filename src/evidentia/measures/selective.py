@@ -7,12 +7,12 @@ from typing import Literal
 
 import numpy as np
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.measures.core import Outcome, Selective
 from evidentia.measures.family import Family
 from evidentia.results.measure import Args, Parameter, Population
 from evidentia.stats.coverage import counts_to_reach, counts_within
 from evidentia.stats.risk_coverage import Curves, Plateaus, Steps, best_plateaus
-from evidentia.tables.queries import Bools, Floats, Ints
 
 LOSSES = ("abs", "abs_norm", "zero_one", "squared")
 RAW = Parameter("loss", LOSSES, "abs")

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evidentia.array_types import Floats
 from evidentia.corpus import Posts
 from evidentia.corpus.splitter import described
 from evidentia.errors import counted
-from evidentia.tables.queries import Floats
 
 _MARGIN = 1.25  # beyond the middle 98 % of the posts of training
 _SHARE = 0.2  # of the posts that may be beyond: people write differently

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.corpus import Posts
 from evidentia.pipeline.fold import Division
 from evidentia.pipeline.selection import Policy, Ranking, Selection, calibrate_nodes, choose_k, select, tune_gamma
@@ -18,7 +19,7 @@ from evidentia.protocol import Choices
 from evidentia.protocol.calibrators import Calibrator
 from evidentia.protocol.provenance import posts_sha256
 from evidentia.protocol.tuned import FoldTuning
-from evidentia.tables.queries import NEG, POS, Bools, Floats, Ints
+from evidentia.tables.queries import NEG, POS
 
 Scope = Literal["nothing", "all", "states"]
 
@@ -120,11 +121,11 @@ def decider(scored: Scored, gold: Bools, system: System, variant: Variant, tunin
     score, kept = scored.view.scores[variant.ranked_by], scored.view.kept
     nodes = calibrate_nodes(score[rows], kept[rows], gold[rows])
     named = tuple(sorted(posts.post_ids[post] for post in tune.tolist()))
-    made = Decider(nodes, tuning, system.selection, variant.selects, named)
+    untuned = Decider(nodes, tuning, system.selection, variant.selects, named)
     if system.mean_k_at_most is None or variant.selects == "nothing":
-        return made
+        return untuned
     ranking = Ranking.of(score[rows], kept[rows], posts.take(tune).offsets, nodes)
-    _, state = made.states(scored.detection[tune].ravel())
+    _, state = untuned.states(scored.detection[tune].ravel())
     decided = np.ones(len(state), bool) if variant.selects == "all" else state == POS
     gamma = tune_gamma(system.selection.limits, ranking, decided, mean_k_at_most=system.mean_k_at_most)
-    return replace(made, selection=replace(system.selection, standard=Policy(gamma=gamma)))
+    return replace(untuned, selection=replace(system.selection, standard=Policy(gamma=gamma)))

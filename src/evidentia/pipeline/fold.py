@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.corpus import Posts
 from evidentia.corpus.posts import rows_of
 from evidentia.errors import InputError, counted, shown
 from evidentia.pipeline.stage import Lesson, Parts, Stage, View
 from evidentia.protocol.folds import InnerSplit
-from evidentia.tables.queries import Bools, Floats, Frozen, Ints
+from evidentia.tables.queries import Frozen
 
 
 @dataclass(frozen=True)
@@ -123,6 +124,6 @@ class _Taught:
     def ask(self, model: Parts, posts: Ints, scores: Floats) -> None:
         """Write down what a model says of some posts."""
         rows = posts if self.stage.per == "post" else rows_of(posts, self.offsets)
-        said = self.stage.score(self.space, model, self.inputs.take(posts))
-        assert said.shape == (len(rows), scores.shape[1])
-        scores[rows] = said
+        answer = self.stage.score(self.space, model, self.inputs.take(posts))
+        assert answer.shape == (len(rows), scores.shape[1])
+        scores[rows] = answer

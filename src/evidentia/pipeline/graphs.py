@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from evidentia.tables.queries import Bools, Floats, Frozen, Ints, Ragged
+from evidentia.array_types import Bools, Floats, Ints
+from evidentia.tables.queries import Frozen, Ragged
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,8 +86,8 @@ def likeness(vectors: NDArray[np.float32], offsets: Ints, neighbours: int) -> sp
         targets.append(nearest.ravel()[joined] + start)
         weights.append(weight[joined])
     size = (len(vectors), len(vectors))
-    found = sparse.csr_matrix((np.concatenate(weights), (np.concatenate(sources), np.concatenate(targets))), size)
-    return found.maximum(found.T).tocsr()
+    graph = sparse.csr_matrix((np.concatenate(weights), (np.concatenate(sources), np.concatenate(targets))), size)
+    return graph.maximum(graph.T).tocsr()
 
 
 def adjacency(offsets: Ints) -> sparse.csr_matrix:

@@ -7,11 +7,12 @@ from typing import Any, Literal
 
 import numpy as np
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.pipeline.graphs import ranked_nodes
 from evidentia.protocol.calibrators import Calibrator, fit_calibrator
 from evidentia.protocol.dynamic_k import KPolicy, wanted_k
 from evidentia.protocol.provenance import Provenance
-from evidentia.tables.queries import NEG, POS, Bools, Candidates, Floats, Frozen, Ints
+from evidentia.tables.queries import NEG, POS, Candidates, Frozen
 
 PolicyName = Literal["mass", "threshold", "fixed", "score_gap", "elbow"]
 GAMMAS = (*(round(0.30 + 0.05 * step, 2) for step in range(14)), 0.97, 0.99)
@@ -55,8 +56,8 @@ class Ranking(Frozen):
     def of(cls, score: Floats, kept: Bools, offsets: Ints, nodes: Calibrator) -> Ranking:
         """Rank by score; equal scores keep the order of the post."""
         ends, sentence, criterion = ranked_nodes(score, kept, offsets)
-        said = score[sentence, criterion]
-        return cls(ends, sentence, criterion, said, node_probabilities(nodes, said))
+        values = score[sentence, criterion]
+        return cls(ends, sentence, criterion, values, node_probabilities(nodes, values))
 
     def candidates(self, gold: Bools | None = None) -> Candidates:
         """In the form that the protocol reads."""

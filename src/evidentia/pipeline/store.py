@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evidentia.array_types import Floats
 from evidentia.errors import InputError, OutputError
 from evidentia.pipeline.fold import Outcome
 from evidentia.pipeline.lock import Lock
 from evidentia.pipeline.stage import Parts
 from evidentia.results import dumps, loads
 from evidentia.results.folder import PARTIAL, owners_only, replace_file
-from evidentia.tables.queries import Floats
 
 KEEP = "What was done is kept: make room (or the folder writable), then continue with --resume."
 MODEL, SCORES = ("model.json", "model.safetensors"), "scores.safetensors"
@@ -170,12 +170,12 @@ class Checkpoints:
 
     def discard_damaged(self) -> list[str]:
         """Remove the steps whose files are not what was written, so that they are done again; says which."""
-        found = []
+        discarded = []
         for path in list(self._folders()):
             if first_damaged(path) is not None:
                 shutil.rmtree(path, ignore_errors=True)
-                found.append(f"{path.parent.name}/{path.name}")
-        return found
+                discarded.append(f"{path.parent.name}/{path.name}")
+        return discarded
 
     def _folders(self) -> Iterator[Path]:
         yield from (path for path in sorted(self.root.glob("*/*")) if path.is_dir() and not path.name.startswith("."))

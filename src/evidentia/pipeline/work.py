@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
+from evidentia.array_types import Floats
 from evidentia.corpus import Posts
 from evidentia.pipeline.fold import Division, run_step
 from evidentia.pipeline.stage import View
 from evidentia.pipeline.store import Checkpoints
 from evidentia.pipeline.system import GATE, System
 from evidentia.pipeline.workers import Workers, block_signals
-from evidentia.tables.queries import Floats
 
 Progress = Callable[[int, int], None]
 
@@ -85,5 +85,5 @@ def run_fold(job: Job) -> None:
 
 def after(view: View, name: str, scores: Floats, keep: int | None) -> View:
     """The view once a step has spoken and cut."""
-    heard = view.heard(name, scores)
-    return heard if keep is None else heard.narrowed(name, keep)
+    updated = view.with_scores(name, scores)
+    return updated if keep is None else updated.narrowed(name, keep)

@@ -4,7 +4,7 @@ from evidentia.protocol.apply import apply_tuning
 from evidentia.protocol.calibration_choice import choose_calibrator
 from evidentia.protocol.calibrators import Calibrator, fit_calibrator
 from evidentia.protocol.certificates import PostCertificate, PostScores, certify, certify_alerts, certify_screening
-from evidentia.protocol.document import from_document, may_write_tuning, read_tuning, to_document, write_tuning
+from evidentia.protocol.document import ensure_tuning_writable, from_document, read_tuning, to_document, write_tuning
 from evidentia.protocol.dynamic_k import GammaPoint, KPolicy, gamma_sweep
 from evidentia.protocol.folds import Folds, InnerSplit, existing_folds, outer_folds
 from evidentia.protocol.near_duplicates import text_groups
@@ -48,12 +48,12 @@ __all__ = [
     "certify_screening",
     "choose_calibrator",
     "choose_threshold",
+    "ensure_tuning_writable",
     "existing_folds",
     "fit_calibrator",
     "fpr_budget_threshold",
     "from_document",
     "gamma_sweep",
-    "may_write_tuning",
     "nested_predictions",
     "outer_folds",
     "parse_rule",

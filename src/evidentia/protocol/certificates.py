@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.errors import counted
 from evidentia.protocol.provenance import Provenance, refuse_overlap
 from evidentia.protocol.targets import Targets
 from evidentia.stats.power import certifies, most_misses, posts_needed
-from evidentia.tables.queries import Bools, Floats, Ints
 
 DELTA = 0.05
 SCREENING = "ScreeningSensitivity(unit=post)"
@@ -47,7 +47,7 @@ class PostCertificate:
 
     def to_dict(self) -> dict[str, Any]:
         """The form that is written."""
-        plain = {one.name: getattr(self, one.name) for one in fields(self)}
+        plain = {field.name: getattr(self, field.name) for field in fields(self)}
         return plain | {"tuned_on": self.tuned_on.to_dict()}
 
     @classmethod

@@ -56,8 +56,8 @@ def from_document(content: Mapping[str, Any], *, name: str) -> Tuning:
     except KeyError as error:
         raise InputError(f"{name}: {error.args[0]} is missing. Make the file again with `evidentia tune`.") from None
     except (TypeError, ValueError, AttributeError) as error:
-        what = error if isinstance(error, ValueError) else "a value is of the wrong type"
-        raise InputError(f"{name}: damaged ({what}). Make the file again with `evidentia tune`.") from None
+        reason = error if isinstance(error, ValueError) else "a value is of the wrong type"
+        raise InputError(f"{name}: damaged ({reason}). Make the file again with `evidentia tune`.") from None
 
 
 def read_tuning(path: str | Path) -> tuple[Tuning, Source]:
@@ -67,7 +67,7 @@ def read_tuning(path: str | Path) -> tuple[Tuning, Source]:
     return tuning, Source("thresholds", content.name, content.sha256, len(tuning.folds))
 
 
-def may_write_tuning(path: Path, *, force: bool) -> None:
+def ensure_tuning_writable(path: Path, *, force: bool) -> None:
     """Refuse a file that may not be written or replaced."""
     if not path.exists():
         return
@@ -83,7 +83,7 @@ def may_write_tuning(path: Path, *, force: bool) -> None:
 
 def write_tuning(path: Path, tuning: Tuning, *, force: bool = False) -> None:
     """Write a thresholds file under a temporary name and move it into place; on failure nothing changes."""
-    may_write_tuning(path, force=force)
+    ensure_tuning_writable(path, force=force)
     text = dumps_by_line(to_document(tuning), ("folds", "inputs"))
     try:
         replace_file(path, text.encode())

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.errors import InputError
-from evidentia.tables.queries import Bools, Candidates, Floats, Ints
+from evidentia.tables.queries import Candidates
 
 GAMMAS = (0.7, 0.8, 0.9, 0.95)
 _ROUNDING = 1e-12  # a share that reaches gamma but for rounding reaches it
@@ -148,7 +149,7 @@ def _recall(candidates: Candidates, chosen: Ints) -> float:
     owner = np.repeat(np.arange(len(lengths)), lengths)
     order = np.lexsort((-candidates.score, owner))  # stable: equal scores keep their order
     rank = np.arange(len(owner)) - candidates.offsets[:-1][owner]
-    found = candidates.is_gold[order] & (rank < chosen[owner])
+    selected = candidates.is_gold[order] & (rank < chosen[owner])
     gold = np.bincount(owner, candidates.is_gold, minlength=len(lengths))
-    hits = np.bincount(owner, found, minlength=len(lengths))
+    hits = np.bincount(owner, selected, minlength=len(lengths))
     return _mean(hits[gold > 0] / gold[gold > 0])

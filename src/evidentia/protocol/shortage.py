@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evidentia.array_types import Bools, Ints
 from evidentia.errors import counted
 from evidentia.protocol.folds import outer_folds
 from evidentia.protocol.thresholds import UNTUNABLE, lacking
-from evidentia.tables.queries import Bools, Ints
 
 AUTO = "auto"
 ALWAYS_FITS = "isotonic"  # any labels of both classes

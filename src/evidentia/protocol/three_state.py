@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.protocol.certificates import PostCertificate
 from evidentia.protocol.provenance import Provenance
 from evidentia.protocol.targets import Outcome, Targets, outcomes
 from evidentia.protocol.thresholds import UNTUNABLE, lacking
-from evidentia.tables.queries import Bools, Floats, Frozen, Ints
+from evidentia.tables.queries import Frozen
 
 MOST_POINTS = 201
 

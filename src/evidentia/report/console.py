@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from evidentia.errors import counted
-from evidentia.evaluation.explain import Explanation, Reading
+from evidentia.evaluation.explain import DefinitionReading, Explanation
 from evidentia.evaluation.power import PowerReport
 from evidentia.measures import pattern
 from evidentia.report.reference import needs_of
@@ -67,21 +67,35 @@ def print_summary(
         console.print(_gaps(evaluation))
     _print_marks(console, evaluation)
     _print_losses(console, evaluation)
+    print_findings(console, evaluation)
+    statuses = Counter(check.status for check in evaluation.checks)
+    checks = ", ".join(f"{count} {status}" for status, count in statuses.items())
+    line = f"{len(evaluation):,} numbers; checks: {checks}"
+    console.print(line if verified else f"{line}; {UNVERIFIED}")
+    if verified:
+        console.print(verified, soft_wrap=True)
+    if out is not None:
+        print_place(console, out, "summary.json, per_query.csv, tables, manifest.json")
+    console.print("[dim]Research software, not a medical device.[/]")
+
+
+def print_findings(console: Console, evaluation: Evaluation) -> None:
+    """The notes of a result, and the checks that failed or warn."""
     for note in evaluation.notes:
         console.print(f"[yellow]note[/] {escape(note)}")
     for check in evaluation.checks:
         if check.status in {"failed", "warning"}:
             words = "[bold red]check failed[/]" if check.status == "failed" else "[yellow]check warns[/]"
             console.print(f"{words} {check.code} {escape(check.title)}: {escape(check.message)}")
-    statuses = Counter(check.status for check in evaluation.checks)
-    checks = ", ".join(f"{count} {status}" for status, count in statuses.items())
-    told = f"{len(evaluation):,} numbers; checks: {checks}"
-    console.print(told if verified else f"{told}; {UNVERIFIED}")
-    if verified:
-        console.print(verified, soft_wrap=True)
-    if out is not None:
-        print_place(console, out, "summary.json, per_query.csv, tables, manifest.json")
-    console.print("[dim]Research software, not a medical device.[/]")
+
+
+def number_table(first: str, *others: str) -> Table:
+    """An empty table of numbers: names to the left, numbers to the right, nothing wrapped."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column(first, no_wrap=True)
+    for column in others:
+        table.add_column(column, justify="right", no_wrap=True)
+    return table
 
 
 def print_place(console: Console, out: Path, files: str) -> None:
@@ -93,14 +107,14 @@ def print_place(console: Console, out: Path, files: str) -> None:
 
 def _print_losses(console: Console, evaluation: Evaluation) -> None:
     """Which stage to mend first."""
-    found = evaluation.attribution
-    if found is None or not found.losses.missed:
+    attribution = evaluation.attribution
+    if attribution is None or not attribution.losses.missed:
         return
-    lost = found.losses
+    lost = attribution.losses
     stages = {"retriever cut": lost.retriever, "gate": lost.gate, "K": lost.k, "ranking": lost.ranking}
-    told = ", ".join(f"{stage} {count:,}" for stage, count in stages.items())
+    counts = ", ".join(f"{stage} {count:,}" for stage, count in stages.items())
     gold, alerts = counted(lost.gold, "gold sentence"), counted(lost.false_alerts, "false alert")
-    console.print(f"{lost.missed:,} of {gold} missed: {told}; {alerts}")
+    console.print(f"{lost.missed:,} of {gold} missed: {counts}; {alerts}")
 
 
 def _chosen(evaluation: Evaluation, *, everything: bool) -> tuple[list[Estimate], int]:
@@ -116,13 +130,10 @@ def _chosen(evaluation: Evaluation, *, everything: bool) -> tuple[list[Estimate]
 
 def _headline(evaluation: Evaluation, chosen: Sequence[Estimate], *, width: int) -> Table:
     """The main numbers; what they speak of is said where the screen has room for it, and never at the numbers' cost."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
     folds = evaluation.dataset["folds"] is not None
-    table.add_column("measure", no_wrap=True)
     limits = any(estimate.ci for estimate in evaluation.measures.values())
-    level = f"{100 * evaluation.interval.get('level', 0):g} % interval"
-    for column in ("value", *([level] if limits else []), *(["over folds"] if folds else []), "n"):
-        table.add_column(column, justify="right", no_wrap=True)
+    spreads = [*([level_words(evaluation)] if limits else []), *(["over folds"] if folds else [])]
+    table = number_table("measure", "value", *spreads, "n")
     roomy = width >= ROOMY
     if roomy:
         table.add_column("of", no_wrap=True)
@@ -131,6 +142,11 @@ def _headline(evaluation: Evaluation, chosen: Sequence[Estimate], *, width: int)
         of = [estimate.population] if roomy else []
         table.add_row(escape(estimate.name), _value(estimate), *spread, f"{estimate.n:,}", *of)
     return table
+
+
+def level_words(evaluation: Evaluation) -> str:
+    """The head of a column of intervals."""
+    return f"{100 * evaluation.interval.get('level', 0):g} % interval"
 
 
 def _gaps(evaluation: Evaluation) -> Table:
@@ -236,7 +252,7 @@ def print_explanation(explanation: Explanation) -> None:
             console.print(f"      {escape(line)}", soft_wrap=True)
 
 
-def _reading_lines(reading: Reading) -> list[str]:
+def _reading_lines(reading: DefinitionReading) -> list[str]:
     lines = []
     if reading.numerator is not None and reading.denominator is not None:
         (top_words, top), (bottom_words, bottom) = reading.numerator, reading.denominator
@@ -276,33 +292,33 @@ def print_comparison(comparison: Comparison, out: Path | None) -> None:
         base = [delta for delta in mine if delta.family == "measures"]
         shown_ones = [delta for delta in base if delta.name in HEADLINE] or base[:MOST]
         console.print(f"\n[bold]{escape(system)}[/] against {escape(baseline)}")
-        console.print(_delta_table(shown_ones))
+        console.print(delta_grid(shown_ones))
         if len(base) > len(shown_ones) == MOST:
             console.print(f"[dim]{len(base) - MOST:,} more in comparison.json[/]")
         _print_delta_notes(console, shown_ones, mine)
         for family, words in (("measures", "measures"), ("criteria", "per-criterion figures")):
             verdicts = Counter(delta.verdict for delta in mine if delta.family == family)
-            told = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common())
-            if told:
-                console.print(f"{words}: {told}")
+            counts = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common())
+            if counts:
+                console.print(f"{words}: {counts}")
     for note in comparison.notes:
         console.print(f"[yellow]note[/] {escape(note)}")
     if out is not None:
         print_place(console, out, "comparison.json, tables, manifest.json")
 
 
-def _delta_table(deltas: Sequence[Delta]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("measure", no_wrap=True)
-    for column in ("value", "delta", "interval", "p"):
-        table.add_column(column, justify="right", no_wrap=True)
+def delta_grid(deltas: Sequence[Delta], *, both: bool = False) -> Table:
+    """Differences with intervals and verdicts; ``both`` shows the values of A and B, and marks no warnings."""
+    table = number_table("measure", *(("A", "B", "B - A") if both else ("value", "delta")), "interval", "p")
     table.add_column("verdict", no_wrap=True)
     for d in deltas:
         limits = "none" if d.ci is None else f"{_short(d.ci[0], '+')} to {_short(d.ci[1], '+')}"
         p = "" if d.p_holm is None else "<0.001" if d.p_holm < 0.001 else fixed(d.p_holm, 3)
         change = "" if d.delta is None else _short(d.delta, "+")
-        verdict = f"{d.verdict} *" if d.warnings else d.verdict
-        table.add_row(escape(d.name), _short(d.system_value), change, limits, p, verdict)
+        verdict = f"{d.verdict} *" if d.warnings and not both else d.verdict
+        values = [_short(value) for value in ((d.baseline_value, d.system_value) if both else (d.system_value,))]
+        name = d.name.partition("[")[0] if both else d.name
+        table.add_row(escape(name), *values, change, limits, p, verdict)
     return table
 
 
@@ -318,8 +334,8 @@ def _print_delta_notes(console: Console, shown: Sequence[Delta], every: Sequence
         for warning in delta.warnings:
             about.setdefault(warning, []).append(delta.name)
     for warning, names in about.items():
-        whose = "all of these" if len(names) == len(shown) > 1 else ", ".join(names)
-        console.print(f"[yellow]*[/] {escape(whose)}: {escape(warning)}")
+        subject = "all of these" if len(names) == len(shown) > 1 else ", ".join(names)
+        console.print(f"[yellow]*[/] {escape(subject)}: {escape(warning)}")
     more = sum(bool(delta.warnings) for delta in every) - sum(bool(delta.warnings) for delta in shown)
     if more:
         console.print(

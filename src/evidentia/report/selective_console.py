@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -11,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table as Grid
 
 from evidentia.errors import counted
-from evidentia.report.console import print_place
+from evidentia.report.console import delta_grid, level_words, number_table, print_findings, print_place
 from evidentia.report.selective_tables import at_coverages, signals_table
 from evidentia.report.show import fixed, shown
 from evidentia.results import Delta, Estimate, Evaluation, SelectiveComparison
@@ -42,11 +41,7 @@ def print_selective(evaluation: Evaluation, out: Path | None, *, everything: boo
     _print_marks(console, evaluation)
     if evaluation.comparison is not None:
         _print_comparison(console, evaluation.comparison, str(unit))
-    for note in evaluation.notes:
-        console.print(f"[yellow]note[/] {escape(note)}")
-    for check in evaluation.checks:
-        if check.status == "failed":
-            console.print(f"[bold red]check failed[/] {check.code} {escape(check.title)}: {escape(check.message)}")
+    print_findings(console, evaluation)
     if out is not None:
         items = "items.csv" if evaluation.comparison is None else "items.csv, against_items.csv"
         print_place(console, out, f"summary.json, {items}, tables, figures, manifest.json")
@@ -62,7 +57,7 @@ def _print_grid(console: Console, title: str, grid: Grid) -> None:
 
 def _areas(evaluation: Evaluation, signal: str | None, everything: bool) -> Grid:
     """Step areas with their plateau twins, of one confidence; without one, what no confidence changes."""
-    grid = _grid("measure", "value", _level(evaluation), "plateau", "ties: best to worst" if signal else "")
+    grid = number_table("measure", "value", level_words(evaluation), "plateau", "ties: best to worst" if signal else "")
     shown = [e for e in evaluation.measures.values() if everything or "coverage" not in e.details]
     beside = {e.details.get("plateau") for e in shown}
     for e in shown:
@@ -79,7 +74,7 @@ def _coverage_grid(evaluation: Evaluation) -> Grid:
     signals = list(evaluation.dataset["signals"])
     with_limits = len(signals) <= MOST_WITH_LIMITS
     heads = [head for signal in signals for head in (escape(signal), *(["interval"] if with_limits else []))]
-    grid = _grid("coverage", *heads)
+    grid = number_table("coverage", *heads)
     found = {(e.details["coverage"], e.details["confidence"]): e for e in at_coverages(evaluation)}
     for coverage in dict.fromkeys(coverage for coverage, _ in found):
         row = [found[coverage, signal] for signal in signals]
@@ -128,7 +123,7 @@ def _print_comparison(console: Console, comparison: SelectiveComparison, unit: s
     for signal in dict.fromkeys(d.name.partition("[")[2] for d in told):
         if signal:
             console.print(f"[bold]{escape(signal.rstrip(']'))}[/]")
-        console.print(_delta_grid([d for d in told if d.name.partition("[")[2] == signal]))
+        console.print(delta_grid([d for d in told if d.name.partition("[")[2] == signal], both=True))
     for what, why in _refusals(comparison):
         console.print(f"[yellow]{what}[/] {escape(why)}")
     for note in comparison.notes:
@@ -152,30 +147,6 @@ def _refusals(comparison: SelectiveComparison) -> list[tuple[str, str]]:
     }
     invalid = [("not compared", f"at coverage {', '.join(those)}: {reason}") for reason, those in where.items()]
     return [*refused, *untested[:1], *invalid]
-
-
-def _delta_grid(deltas: Sequence[Delta]) -> Grid:
-    grid = _grid("measure", "A", "B", "B - A", "interval", "p")
-    grid.add_column("verdict", no_wrap=True)
-    for d in deltas:
-        p = "" if d.p_holm is None else "<0.001" if d.p_holm < 0.001 else fixed(d.p_holm, 3)
-        limits = "none" if d.ci is None else f"{fixed(d.ci[0], sign='+')} to {fixed(d.ci[1], sign='+')}"
-        change = "" if d.delta is None else fixed(d.delta, sign="+")
-        values = fixed(d.baseline_value), fixed(d.system_value), change
-        grid.add_row(escape(d.name.partition("[")[0]), *values, limits, p, d.verdict)
-    return grid
-
-
-def _grid(first: str, *others: str) -> Grid:
-    grid = Grid(box=None, pad_edge=False, header_style="bold")
-    grid.add_column(first, no_wrap=True)
-    for column in others:
-        grid.add_column(column, justify="right", no_wrap=True)
-    return grid
-
-
-def _level(evaluation: Evaluation) -> str:
-    return f"{100 * evaluation.interval.get('level', 0):g} % interval"
 
 
 def _number(estimate: Estimate) -> str:

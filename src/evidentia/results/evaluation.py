@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import singledispatch
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -49,17 +50,16 @@ class Evaluation:
     )  # values, and which of them count
     asked_by_name: bool = False  # measures were listed one by one, and tables leave none of them out
     resolve: Callable[[str], str] = field(default=str, repr=False)
-    source: object = field(default=None, repr=False)  # what it was made of, for comparisons
-    writer: Callable[[Evaluation, Path, bool], None] | None = field(default=None, repr=False)
+    source: object = field(default=None, repr=False)  # what it was made of, for its files and for comparisons
 
     def __post_init__(self) -> None:
         for name in ("measures", "dataset", "per_query"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     def __getitem__(self, name: str) -> Estimate:
-        found = self.measures.get(name) or self.measures.get(self.resolve(name))
-        if found is not None:
-            return found
+        estimate = self.measures.get(name) or self.measures.get(self.resolve(name))
+        if estimate is not None:
+            return estimate
         for gap in self.not_computed:
             if self.resolve(name).partition("[")[0] in gap.measures:
                 raise UnknownNameError(f"{name} was not computed: {gap.reason}")
@@ -145,11 +145,13 @@ class Evaluation:
 
     def save(self, folder: str | Path, *, force: bool = False) -> None:
         """Write every file of the result into a new folder, all or nothing; ``force`` replaces an existing one."""
-        if self.writer is None:
-            raise UnknownNameError(
-                "This result was not made by evidentia.evaluation, so it has no run to save beside it."
-            )
-        self.writer(self, Path(folder), force)
+        write_evaluation(self.source, self, Path(folder), force=force)
+
+
+@singledispatch
+def write_evaluation(source: object, evaluation: Evaluation, folder: Path, *, force: bool) -> None:
+    """Write the files of a result that was made of ``source``; whoever makes results registers how."""
+    raise UnknownNameError("This result was not made by evidentia.evaluation, so it has no run to save beside it.")
 
 
 def _words(group: tuple[tuple[str, str], ...]) -> str:

@@ -14,6 +14,10 @@ Range = tuple[float, float]
 
 FEW_POSTS, FEW_CLUSTERS, FEW_POSITIVES, FEW_DIFFERENCES = 50, 30, 10, 10
 
+CONVENTION = "the value is a convention, not a measurement"
+NEVER = "undefined in every resample"
+SAME = "every resample gives the same value"
+
 # Lowest and highest share of data sets, in percent, over all headline measures and three shapes of data.
 COVERED: dict[str, dict[Kind, Range]] = {  # 95 % intervals that held the truth
     "auto": {"sum": (91.5, 99.9), "sweep": (94.6, 98.8)},
@@ -74,6 +78,24 @@ def left_out_warning(left_out: int, resamples: int) -> Iterator[str]:
     """Warn where more than one resample in twenty was undefined."""
     if left_out > resamples / 20:
         yield f"undefined in {left_out:,} of {resamples:,} resamples, which are left out of the interval"
+
+
+def exact_limits(clusters: int, unit: str) -> str:
+    """Say that limits are exact binomial because no resample differs."""
+    return f"{SAME}, so the limits are exact binomial over {counted(clusters, unit)}"
+
+
+def interval_reason(reason: str | None, *, given: bool) -> Iterator[str]:
+    """Say why an interval is missing, or where it comes from."""
+    if reason is not None:
+        yield f"{'interval' if given else 'no interval'}: {reason}"
+
+
+def no_interval_of_difference(left_out: int, resamples: int, *, unknown: bool = False) -> str:
+    """Say why a difference has no interval; ``unknown`` is one whose standard error cannot be had."""
+    if left_out >= resamples:
+        return f"no interval: {NEVER}"
+    return f"no interval: {'one post does not show chance' if unknown else 'every resample gives the same difference'}"
 
 
 def _few_posts(sample: Sample) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,3 +57,56 @@ class SelectiveComparison:
             "deltas": [delta.to_dict() for delta in self.deltas],
             "notes": list(self.notes),
         }
+
+
+@dataclass(frozen=True)
+class Answered:
+    """How many items a system was asked, and how many of them it answers."""
+
+    name: str
+    predicted: int
+    items: int
+
+    @property
+    def coverage(self) -> str:
+        """Its Cmax as it is written in sentences."""
+        return f"{self.predicted / self.items:.4g}"
+
+
+def area_ends_early(coverage: float, reached: float) -> Iterator[str]:
+    """Warn of an area that ends before the coverage it should go up to."""
+    if coverage > reached:
+        yield f"Cmax is {reached:.4g}: the area ends there, before the coverage that was asked for"
+
+
+def out_of_reach(needed: int, sides: Sequence[Answered]) -> str | None:
+    """Who answers fewer items than a coverage takes; None if nobody does."""
+    short = [f"{side.name} reaches only {side.coverage}" for side in sides if side.predicted < needed]
+    return "; ".join(short) or None
+
+
+def refused_mean(sides: Sequence[Answered]) -> str:
+    """Why mean losses of different shares of the items are not compared."""
+    return (
+        f"{REFUSED}the two answer different shares of the items ({_shares(sides)}), and the one that answers less leaves "
+        "out harder items; compare MAE at a coverage that both reach, or areas up to the common coverage"
+    )
+
+
+def untested_area(sides: Sequence[Answered]) -> str:
+    """Why a difference of areas that end at different coverages is not tested."""
+    return f"{UNTESTED}the areas end at different coverages ({_shares(sides)}); compare them at C=common"
+
+
+def _shares(sides: Sequence[Answered]) -> str:
+    return " and ".join(side.coverage for side in sides)
+
+
+def never_significant(family: str, tests: int, resamples: int, alpha: float) -> Iterator[str]:
+    """Say where the number of resamples keeps every corrected p of a family above alpha."""
+    least = 2 / (resamples + 1) * tests
+    if least > alpha:
+        yield (
+            f"with {resamples:,} resamples and {tests} tests in the family '{family}' the smallest corrected p is "
+            f"{min(least, 1):.3g}, so nothing in it can be significant at {alpha:g}: take more resamples or fewer measures"
+        )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from evidentia.array_types import Floats
 from evidentia.stats.sweeps import Counts
-from evidentia.tables.queries import Floats
 
 
 def tpr_on_grid(counts: Counts, grid: Floats) -> Floats:

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evidentia.stats.counting import add_up
-from evidentia.tables.queries import Floats, Ints
+from evidentia.array_types import Bools, Floats, Ints
 
 COARSE = 2.0**-26  # grid of the coarse part, relative to the bound
 FINE = 2.0**-53
@@ -99,3 +98,13 @@ def exact_total(columns: Floats) -> Floats:
     coarse, fine = split(columns / bounds, 1.0)  # dividing by a power of two loses nothing
     total: Floats = (coarse.sum(axis=0) + fine.sum(axis=0)) * bounds
     return total
+
+
+def add_up(codes: Ints, values: Floats | Bools, groups: int) -> Floats:
+    """The sum of the values of every group, in the order of the rows.
+
+    >>> add_up(np.array([0, 2, 0]), np.array([1.0, 5.0, 2.0]), 3)
+    array([3., 0., 5.])
+    """
+    sums: Floats = np.bincount(codes, values, minlength=groups).astype(np.float64, copy=False)
+    return sums

@@ -12,9 +12,9 @@ from statistics import NormalDist
 
 import numpy as np
 
+from evidentia.array_types import Bools, Floats
 from evidentia.stats.exact import in_order
 from evidentia.stats.intervals import Limits, t_quantile
-from evidentia.tables.queries import Bools, Floats
 
 HALVINGS = 52  # of the interval [0, 1] that holds the scale of the unbiased gaps
 _erf = np.frompyfunc(math.erf, 1, 1)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evidentia.tables.queries import Floats, Ints
+from evidentia.array_types import Floats, Ints
 
 Bounds = tuple[float | None, float | None]
 

@@ -1,4 +1,4 @@
-"""The resampling plan: which clusters each replicate draws, the same for every measure, group, curve and system.
+"""Resampling: which clusters each replicate draws, the same for everything, and the one driver that runs over all of them.
 
 Replicate b draws ``Generator(Philox(key=[seed, b])).integers(n, size=n)``, so that any block, thread or machine can make any
 replicate alone.
@@ -6,18 +6,24 @@ replicate alone.
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.random import Generator, Philox
 from numpy.typing import NDArray
 
-from evidentia.tables.queries import Bools, Floats, Ints
+from evidentia.array_types import Bools, Floats, Ints
 
+T = TypeVar("T")
+Key = TypeVar("Key", bound=Hashable)
+Progress = Callable[[int, int], None]
 Multiplicities = NDArray[np.uint16]
 CACHED = 1 << 27  # multiplicities kept in memory rather than drawn again for every pass
 RAW_CELLS = 1 << 15  # draws made at once
@@ -49,9 +55,9 @@ class ResamplingPlan:
             return self._draw(start, stop)
         if "all" not in self._cache:
             self._cache["all"] = np.empty((self.resamples, self.clusters), np.uint16)
-        drawn, made = self._cache["all"], self._made[0]
-        if stop > made:  # as far as asked for, so that the first blocks are in work while later ones are drawn
-            drawn[made:stop] = self._draw(made, stop)
+        drawn, ready = self._cache["all"], self._made[0]
+        if stop > ready:  # as far as asked for, so that the first blocks are in work while later ones are drawn
+            drawn[ready:stop] = self._draw(ready, stop)
             self._made[0] = stop
         return drawn[start:stop]
 
@@ -167,4 +173,54 @@ def block_size(clusters: int) -> int:
     return max(8, min(1024, BLOCK_CELLS // max(clusters, 1)))
 
 
-Plan = ResamplingPlan | LeaveOneOut
+ReplicatePlan = ResamplingPlan | LeaveOneOut
+
+
+def in_threads(work: Callable[..., T], tasks: Iterable[tuple[object, ...]], workers: int | None = None) -> Iterator[T]:
+    """Run ``work(*task)`` for every task on all cores and yield the results in order, with few in flight to bound memory.
+
+    The linear algebra library is held to one thread meanwhile: its own threads would fight with these over the cores.
+    """
+    from threadpoolctl import threadpool_limits
+
+    workers = workers or os.cpu_count() or 1
+    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(workers) as pool:
+        waiting: deque[Future[T]] = deque()
+        for task in tasks:
+            if len(waiting) > workers:
+                yield waiting.popleft().result()
+            waiting.append(pool.submit(work, *task))
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def each_block(
+    read: Callable[[Floats], T], plan: ReplicatePlan, progress: Progress | None = None
+) -> Iterator[tuple[slice, T]]:
+    """Yield, block by block in order, which replicates it holds and what ``read`` makes of their weights."""
+
+    def work(rows: slice, weights: Floats) -> tuple[slice, T]:
+        return rows, read(weights)
+
+    for rows, values in in_threads(work, plan.blocks()):
+        yield rows, values
+        if progress is not None:
+            progress(rows.stop, plan.resamples)
+
+
+def over_replicates(
+    read: Callable[[Floats], Mapping[Key, NDArray[Any]]], plan: ReplicatePlan, progress: Progress | None = None
+) -> dict[Key, NDArray[Any]]:
+    """Join what ``read`` makes of the weights (clusters x replicates) of every block; replicates are the last axis."""
+    values: dict[Key, NDArray[Any]] = {}
+    for rows, block in each_block(read, plan, progress):
+        for key, part in block.items():
+            if key not in values:
+                values[key] = np.empty((*part.shape[:-1], plan.resamples), part.dtype)
+            values[key][..., rows] = part
+    return values
+
+
+def part_of(progress: Progress | None, done: int, of: int) -> Progress | None:
+    """Report one of several equal parts of a job as the share of the whole that it is."""
+    return None if progress is None else lambda step, steps: progress(done * steps + step, of * steps)

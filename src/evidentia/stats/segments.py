@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.stats.sweeps import Counts
-from evidentia.tables.queries import Bools, Floats, Ints
 
 DENSE = 0.1  # from this share of non-zero counts on, a dense product is faster than a sparse one
 

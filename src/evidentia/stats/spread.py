@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evidentia.stats.counting import add_up
-from evidentia.tables.queries import Floats, Ints
+from evidentia.array_types import Floats, Ints
+from evidentia.stats.exact import add_up
 
 
 @dataclass(frozen=True)

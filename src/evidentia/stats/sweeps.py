@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evidentia.tables.queries import Bools, Floats, Ints
+from evidentia.array_types import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)

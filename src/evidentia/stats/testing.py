@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evidentia.tables.queries import Floats
+from evidentia.array_types import Floats
 
 NONE = 1e-12
 

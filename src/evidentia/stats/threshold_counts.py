@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evidentia.stats.resampling import Plan
-from evidentia.stats.threads import in_threads
-from evidentia.tables.queries import Bools, Floats, Ints
+from evidentia.array_types import Bools, Floats, Ints
+from evidentia.stats.resampling import ReplicatePlan, each_block
 
 EXACT = 2**24  # below this float32 counts without rounding, at half the memory
 
 
 @dataclass(frozen=True, eq=False)
-class Cut:
+class CountsBelow:
     """What lies below some thresholds (thresholds x weightings), and what there is in all (weightings)."""
 
     below: Floats
@@ -32,10 +31,10 @@ class ThresholdCounts:
     units: NDArray[Any]
     positives: NDArray[Any]
 
-    def at(self, places: Ints) -> Cut:
+    def at(self, places: Ints) -> CountsBelow:
         """The counts at some of the thresholds."""
         rows = (self.units[places], self.positives[places], self.units[-1], self.positives[-1])
-        return Cut(*(row.astype(np.float64) for row in rows))
+        return CountsBelow(*(row.astype(np.float64) for row in rows))
 
 
 class ThresholdSteps:
@@ -60,19 +59,14 @@ class ThresholdSteps:
 
     def counts(self, weights: Floats) -> ThresholdCounts:
         """The counts under some weightings (clusters x weightings)."""
-        made = (self.matrix @ weights.astype(self.kind)).reshape(2, self.rows, weights.shape[1])
+        counts = (self.matrix @ weights.astype(self.kind)).reshape(2, self.rows, weights.shape[1])
         for row in range(1, self.rows):  # numpy's own cumsum along this axis is slower
-            made[:, row] += made[:, row - 1]
-        return ThresholdCounts(made[0], made[1])
+            counts[:, row] += counts[:, row - 1]
+        return ThresholdCounts(counts[0], counts[1])
 
-    def over(self, plan: Plan) -> ThresholdCounts:
+    def over(self, plan: ReplicatePlan) -> ThresholdCounts:
         """The counts in every replicate of a plan."""
-        found: NDArray[Any] = np.empty((2, self.rows, plan.resamples), self.kind)
-
-        def work(replicates: slice, weights: Floats) -> None:
-            made = self.counts(weights)
-            found[0, :, replicates], found[1, :, replicates] = made.units, made.positives
-
-        for _ in in_threads(work, plan.blocks()):
-            pass
-        return ThresholdCounts(found[0], found[1])
+        counts: NDArray[Any] = np.empty((2, self.rows, plan.resamples), self.kind)
+        for replicates, block in each_block(self.counts, plan):
+            counts[0, :, replicates], counts[1, :, replicates] = block.units, block.positives
+        return ThresholdCounts(counts[0], counts[1])

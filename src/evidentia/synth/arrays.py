@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.synth.knobs import Knobs, checked_knobs
 from evidentia.synth.system import (
     candidate_scores,
@@ -17,7 +18,7 @@ from evidentia.synth.system import (
     states,
     tuned_taus,
 )
-from evidentia.synth.truth import Bools, Floats, Ints, Posts, draw_evidence, draw_gold, draw_posts
+from evidentia.synth.truth import Posts, draw_evidence, draw_gold, draw_posts
 
 
 @dataclass(frozen=True, eq=False)

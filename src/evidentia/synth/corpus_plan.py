@@ -7,7 +7,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from evidentia.synth.truth import Bools, Floats, Ints
+from evidentia.array_types import Bools, Floats, Ints
 
 SHORTEST = 3
 _LONGEST = 3.0  # times the mean length

@@ -9,9 +9,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.synth.arrays import SyntheticArrays, synthetic_arrays
 from evidentia.synth.system import STATES, prob_in_fold, selected_count, states
-from evidentia.synth.truth import BANDS, COMMUNITIES, Bools, Floats, Ints, post_ids, training_posts
+from evidentia.synth.truth import BANDS, COMMUNITIES, post_ids, training_posts
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.synth.knobs import Knobs
-from evidentia.synth.truth import Bools, Evidence, Floats, Ints, Posts, training_posts
+from evidentia.synth.truth import Evidence, Posts, training_posts
 
 STATES = ("NEG", "UNCERTAIN", "POS")
 GAMMA, K_MIN, HARD_CAP, UNCERTAIN_CAP, RATIO = 0.9, 2, 10, 5, 0.5
@@ -65,8 +66,8 @@ def tuned_taus(prob: Floats, label: Bools, posts: Posts, knobs: Knobs) -> tuple[
         train = training_posts(posts.fold, fold, seed=knobs.seed)
         tune = np.repeat(~train & (posts.fold != fold), knobs.criteria)
         in_fold = np.repeat(posts.fold == fold, knobs.criteria)
-        said = prob_in_fold(prob, in_fold, seed=knobs.seed, fold=fold)
-        taus[fold] = _taus(said[tune], label[tune])
+        probabilities = prob_in_fold(prob, in_fold, seed=knobs.seed, fold=fold)
+        taus[fold] = _taus(probabilities[tune], label[tune])
     return taus[:, 0], taus[:, 1]
 
 

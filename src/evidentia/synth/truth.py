@@ -6,13 +6,9 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
-from numpy.typing import NDArray
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.synth.knobs import Knobs
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 COMMUNITIES = ("nightowls", "slowmornings", "restlessminds", "openwindow")
 BANDS = ("short", "medium", "long")

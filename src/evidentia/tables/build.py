@@ -8,9 +8,10 @@ from types import MappingProxyType
 import numpy as np
 import polars as pl
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.tables.checks import state_expression
 from evidentia.tables.order import by_number, natural
-from evidentia.tables.queries import NEG, STATES, Bools, Coded, Floats, Ints, Queries, Ragged
+from evidentia.tables.queries import NEG, STATES, Coded, Queries, Ragged
 from evidentia.tables.table import ROW, Table, codes
 from evidentia.tables.uids import members, owners_count, ranks_of
 

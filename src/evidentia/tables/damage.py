@@ -11,8 +11,8 @@ from contextlib import suppress
 
 import numpy as np
 
+from evidentia.array_types import Ints
 from evidentia.errors import InputError, Problem, counted, shown
-from evidentia.tables.queries import Ints
 
 
 def not_utf8(name: str, data: bytes, error: UnicodeDecodeError) -> Problem:

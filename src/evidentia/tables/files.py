@@ -15,11 +15,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from evidentia.array_types import Ints
 from evidentia.errors import InputError, counted, shown
 from evidentia.tables import damage, limits
 from evidentia.tables.damage import refuse
 from evidentia.tables.pandas_frame import from_pandas, is_pandas
-from evidentia.tables.queries import Ints
 
 _FORMATS = {
     ".csv": "csv",

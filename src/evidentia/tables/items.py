@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.errors import InputError, Problem, UnknownNameError, counted, shown, typed
 from evidentia.tables.order import by_number
-from evidentia.tables.queries import Bools, Floats, Frozen, Ints, read_only
+from evidentia.tables.queries import Frozen, read_only
 
 if TYPE_CHECKING:
     from evidentia.tables.run import Source
@@ -95,8 +96,8 @@ class Items(Frozen):
 
         Of two runs, ``a.restricted_to(b.cluster_ids)`` and ``b.restricted_to(a.cluster_ids)`` have the same clusters.
         """
-        given = set(cluster_ids)
-        kept = by_number(name for name in self.cluster_ids if name in given)
+        wanted = set(cluster_ids)
+        kept = by_number(name for name in self.cluster_ids if name in wanted)
         code = {name: at for at, name in enumerate(kept)}
         recoded = np.array([code.get(name, -1) for name in self.cluster_ids], np.int64)[self.cluster]
         # without an id that is no number the others may sort as numbers, so the rows move with their clusters

@@ -11,9 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
+from evidentia.array_types import Bools, Floats, Ints
 
 Decisions = NDArray[np.int8]  # 1 yes, 0 no, or UNDECIDED
 
@@ -140,7 +138,7 @@ class Queries(Frozen):
             f.name: _pick(getattr(self, f.name), rows) for f in fields(self) if f.name in _PER_ROW
         }
         slices = {name: Coded(c.codes[rows], c.labels) for name, c in self.slices.items()}
-        decisions = MappingProxyType({name: said[rows] for name, said in self.decisions.items()})
+        decisions = MappingProxyType({name: decision[rows] for name, decision in self.decisions.items()})
         # whole posts stay complete, a cut through posts does not
         changes["complete"] = self.complete and _whole_posts(self.post[rows], len(self.criterion_ids))
         return replace(self, slices=MappingProxyType(slices), decisions=decisions, **changes)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evidentia.results.curve import EVERY_CURVE, curves_of
 from evidentia.verify.draws import Bools, Floats, Progress, counter, draws_of, over_blocks
 from evidentia.verify.folder import ResultFolder
 from evidentia.verify.intervals import Settings
@@ -61,10 +62,21 @@ def curve_of(curve: Curve, study: Study, rows: Bools) -> list[float | None]:
     return [None if np.isnan(value) else value for value in values.tolist()]
 
 
+def asked_curves(folder: ResultFolder) -> frozenset[str]:
+    """The curves that belong to the measures of a result; all of them where nobody named measures."""
+    named = folder.manifest["options"].get("measures") is not None
+    return curves_of(folder.summary["measures"]) if named else EVERY_CURVE
+
+
 def check_bands(folder: ResultFolder, study: Study, tally: Tally, progress: Progress | None = None) -> None:
     """Compare the limits in the figures' tables with limits from replicate curves that are made anew."""
     settings = Settings.of(folder.summary)
+    asked = asked_curves(folder)
     if not settings.resamples or any(query.score is None for query in study.queries):
+        return
+    if "operating" in asked:
+        check_operating_bands(folder, study, settings, tally, progress)
+    if "roc" not in asked:
         return
     values = _replicate_curves(study, settings, progress)
     for curve in (ROC, PR):
@@ -74,7 +86,6 @@ def check_bands(folder: ResultFolder, study: Study, tally: Tally, progress: Prog
             limits = percentile_limits(replicates, settings.level) or (None, None)
             for side, limit in zip(("low", "high"), limits, strict=True):
                 tally.number(f"{curve.file}: {side} at {x:g}", as_number(row.get(side)), limit)
-    check_operating_bands(folder, study, settings, tally, progress)
 
 
 def _replicate_curves(study: Study, settings: Settings, progress: Progress | None) -> dict[str, Floats]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from evidentia.results.curve import EVERY_CURVE
 from evidentia.verify.bands import PR, ROC, Curve, curve_of
 from evidentia.verify.calibration import bins_of
 from evidentia.verify.gamma import gamma_sheets
@@ -18,16 +19,17 @@ BAND = ("low", "high")
 BANDS = (*BAND, *OPERATING_BANDS)  # columns that are verified with the bands
 
 
-def all_figures(points: Points, level: float) -> list[Sheet]:
-    """Every figure that the run allows."""
+def all_figures(points: Points, level: float, asked: frozenset[str] = EVERY_CURVE) -> list[Sheet]:
+    """Every figure that was asked for and that the run allows."""
     study, sheets = points.study, []
-    if all(query.score is not None for query in study.queries):
+    if "roc" in asked and all(query.score is not None for query in study.queries):
         sheets += [_swept(points, ROC, ("fpr", "tpr")), _swept(points, PR, ("recall", "precision"))]
     entry = points.expected.entries.get("ECE")
     if entry is not None and points.number(entry).flaw is None:
         sheets.append(_reliability(points, level))
-    operating = operating_sheets(study, bands=points.resamples > 0)
-    return [*sheets, *operating, *gamma_sheets(study.queries)]
+    if "operating" in asked:
+        sheets += operating_sheets(study, bands=points.resamples > 0)
+    return [*sheets, *gamma_sheets(study.queries)] if "gamma" in asked else sheets
 
 
 def _swept(points: Points, curve: Curve, axes: tuple[str, str]) -> Sheet:

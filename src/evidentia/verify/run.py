@@ -17,7 +17,7 @@ from evidentia.results.strict_json import dumps_by_line
 from evidentia.verify.ablation import ABLATION, check_ablation, open_ablation
 from evidentia.verify.agreement import check_dataset, check_findings, check_gaps, check_settings, check_thresholds
 from evidentia.verify.attribution import attribution_sheets
-from evidentia.verify.bands import check_bands
+from evidentia.verify.bands import asked_curves, check_bands
 from evidentia.verify.comparison import COMPARISON, check_comparison
 from evidentia.verify.expected import expected
 from evidentia.verify.figures import BANDS, all_figures
@@ -300,12 +300,13 @@ def _verify_sheets(folder: ResultFolder, points: Points, course: _Course) -> Non
     with course.check("tables") as tally:
         by_name = folder.manifest["options"].get("measures") is not None
         tables = all_tables(folder.summary, points, asked_by_name=by_name)
-        for sheet in [*tables, *attribution_sheets(points.study)]:
+        lost = attribution_sheets(points.study) if "attribution" in asked_curves(folder) else ()
+        for sheet in [*tables, *lost]:
             paths += [f"{sheet.path}.csv", f"{sheet.path}.tex"]
             check_csv(folder, sheet, tally)
             check_latex(folder, sheet, tally)
     with course.check("figures") as tally:
-        for sheet in all_figures(points, folder.summary["interval"]["level"]):
+        for sheet in all_figures(points, folder.summary["interval"]["level"], asked_curves(folder)):
             paths.append(f"{sheet.path}.csv")
             bands = BANDS if sheet.path != "figures/reliability" else ()
             check_csv(folder, sheet, tally, skip=bands)

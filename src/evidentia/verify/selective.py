@@ -2,81 +2,82 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import isnan
 from typing import Any
 
-from evidentia.verify.draws import Floats
+from evidentia.array_types import Floats
 from evidentia.verify.folder import ResultFolder
-from evidentia.verify.selective_against import check_against_figures
-from evidentia.verify.selective_agree import agree
+from evidentia.verify.points import compare
 from evidentia.verify.selective_comparison import check_comparison
-from evidentia.verify.selective_draws import Plan, Want, clusters_of, draws, leave_one_out_values, replicate_values
-from evidentia.verify.selective_expected import Expected, Lines
+from evidentia.verify.selective_draws import (
+    DrawPlan,
+    Progress,
+    Want,
+    leave_one_out_values,
+    points_of,
+    replicate_values,
+)
+from evidentia.verify.selective_expected import ExpectedItems
 from evidentia.verify.selective_files import (
+    DrawnCurves,
     band_wants,
-    check_selective_bands,
     check_selective_figures,
     check_selective_tables,
+    other_curves,
 )
-from evidentia.verify.selective_reference import Item, read_items, value_of
-from evidentia.verify.selective_settings import Settings
+from evidentia.verify.selective_items import ItemRows, read_items
+from evidentia.verify.selective_settings import SelectiveSettings
 from evidentia.verify.tally import Tally
 
-Progress = Callable[[int, int], None]
-LOOPED = 5  # replicates that are also built as plain lists
+LOOPED = 5  # replicates that are also built row by row
 
 
 def check_selective(folder: ResultFolder, tally: Tally, progress: Progress | None = None) -> None:
     """Recompute everything that a selective result folder says."""
-    items = read_items(folder, "items.csv")
-    settings = Settings.of(folder, items)
+    settings = SelectiveSettings(folder.manifest, read_items(folder, "items.csv"))
     values, without = _replicated(settings, tally, progress)
-    expected = Expected(settings, values, without)
-    _check_summary(folder.summary, expected.summary(), tally)
-    made = [*check_selective_tables(folder, tally), *check_selective_figures(folder, settings, expected.lines, tally)]
+    _check_summary(folder.summary, ExpectedItems(settings, values, without).summary(), tally)
+    curves = DrawnCurves(settings.items, settings.drawn, values)
+    made = [*check_selective_tables(folder, tally), *check_selective_figures(folder, settings, curves, tally)]
     if "comparison" in folder.summary and "against_items" in _roles(folder):
         other = read_items(folder, "against_items.csv")
         check_comparison(folder, settings, other, tally, progress)
-        made += check_against_figures(folder, settings, other, tally, progress)
+        curves = other_curves(settings, other, progress)
+        tally.exact("comparison has curves of the other run", bool(curves.signals), bool(settings.drawn))
+        made += check_selective_figures(folder, settings, curves, tally)
     _check_listing(folder, made, tally)
-    if settings.resamples:
-        check_selective_bands(folder, settings, expected.lines, values, tally)
 
 
 def _replicated(
-    settings: Settings, tally: Tally, progress: Progress | None
+    settings: SelectiveSettings, tally: Tally, progress: Progress | None
 ) -> tuple[Mapping[Want, Floats], Mapping[Want, Floats]]:
     """Every number and every band of a figure in every draw, in one pass; and for BCa limits without each cluster."""
     if not settings.resamples:
         return {}, {}
-    wants = settings.wants | band_wants(settings.signals)
-    plan = Plan(wants, settings.item_max, settings.seed, settings.resamples)
-    values = replicate_values(settings.items, plan, progress)
-    alone = Plan(settings.wants, settings.item_max, settings.seed, settings.resamples)
-    _check_by_plain_lists(settings.items, alone, values, tally)
+    alone = settings.plan(settings.wants)
+    values = replicate_values(settings.items, settings.plan(settings.wants, band_wants(settings.drawn)), progress)
+    for b in range(min(LOOPED, settings.resamples)):
+        _check_by_repeated_rows(settings.items, alone, values, b, tally)
     bca = settings.options["ci_method"] == "bca"
     return values, leave_one_out_values(settings.items, alone) if bca else {}
 
 
-def _check_summary(said: Mapping[str, Any], found: Mapping[str, Any], tally: Tally) -> None:
-    """Every key of the summary, and no other; the order of names that are not computed is free."""
+def _check_by_repeated_rows(
+    items: ItemRows, plan: DrawPlan, values: Mapping[Want, Floats], b: int, tally: Tally
+) -> None:
+    """A replicate again, as rows that repeat the items of the drawn participants."""
+    repeated = items.repeated(plan.times(len(items.clusters), b))
+    for want, point in points_of(plan, [repeated]).items():
+        drawn, again = float(values[want][b]), point.values[0]
+        where = f"{want[0]} replicate {b}"
+        tally.number(where, None if isnan(drawn) else drawn, None if isnan(again) else again)
+
+
+def _check_summary(said: Mapping[str, Any], expected: Mapping[str, Any], tally: Tally) -> None:
+    """Every key of the summary, and no other."""
     reported = {key: value for key, value in said.items() if key != "comparison"}
-    if "not_computed" in said:
-        reported["not_computed"] = [{**gap, "measures": sorted(gap["measures"])} for gap in said["not_computed"]]
-    agree(tally, "summary.json", reported, found)
-
-
-def _check_by_plain_lists(items: Sequence[Item], plan: Plan, values: Mapping[Want, Floats], tally: Tally) -> None:
-    """A few replicates again, as lists that repeat the items of the drawn participants, sorted and read step by step."""
-    clusters = clusters_of(items)
-    for b in range(min(LOOPED, plan.resamples)):
-        times = dict(zip(clusters, draws(len(clusters), plan.seed, b).tolist(), strict=True))
-        lines = Lines([item for item in items for _ in range(times[item.cluster])], plan.item_max)
-        for want, measure in plan.wants.items():
-            value, sound = value_of(measure, lines.of(measure, want[1]))
-            drawn = float(values[want][b])
-            tally.number(f"{want[0]} replicate {b}", None if isnan(drawn) else drawn, value if sound else None)
+    compare("summary.json", reported, expected, tally)
 
 
 def _roles(folder: ResultFolder) -> set[str]:

@@ -1,16 +1,21 @@
-"""Intervals and paired differences of selective runs, from every replicate drawn anew."""
+"""Selective prediction, the second opinion: every reading in every draw, from items that are written out and read by place.
+
+A run as it is has one draw that takes every cluster once.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from math import isnan
 
 import numpy as np
 
-from evidentia.verify.draws import Bools, Draws, Floats, Ints, LeftOut, over_blocks
-from evidentia.verify.order import as_numbers
+from evidentia.array_types import Bools, Floats, Ints
+from evidentia.verify.draws import Draws, LeftOut, over_blocks
+from evidentia.verify.selective_items import CurveReading, ItemRows, steps_within
 from evidentia.verify.selective_lists import Lists
-from evidentia.verify.selective_reference import Item, Measure, loss_of, needs_order, steps_within
 
 Progress = Callable[[int, int], None]
 Want = tuple[str, str | None]  # an expanded definition, and the confidence that orders
@@ -18,80 +23,49 @@ JOINT = "Joint"  # the joint risk at a coverage, for the bands of a figure
 CELLS = 1 << 18  # items times replicates that are written out at once
 
 
-def clusters_of(items: Sequence[Item]) -> tuple[str, ...]:
-    """Ids in the order of the draws."""
-    return as_numbers({item.cluster for item in items})
-
-
-def draws(clusters: int, seed: int, replicate: int) -> Ints:
-    """How often each cluster is drawn in a replicate."""
-    picks = draws_of(clusters, seed, replicate + 1).picks(replicate)
-    return np.bincount(picks, minlength=clusters)
-
-
-def draws_of(clusters: int, seed: int, resamples: int) -> Draws:
-    """All draws, without strata."""
-    return Draws(clusters, resamples, seed, (np.arange(clusters),))
-
-
 @dataclass(frozen=True, eq=False)
-class Plan:
-    """What every replicate is made of."""
+class DrawPlan:
+    """What is read in every draw, and how many draws there are."""
 
-    wants: Mapping[Want, Measure]
+    wants: Mapping[Want, CurveReading]
     item_max: float | None
-    seed: int
-    resamples: int
+    seed: int = 0
+    resamples: int = 0
 
     def by_list(self) -> dict[tuple[str | None, str], list[Want]]:
         """The wants by the list that they are read from: the confidence that orders it, and its losses."""
-        found: dict[tuple[str | None, str], list[Want]] = {}
-        for want, measure in self.wants.items():
-            found.setdefault((want[1] if needs_order(measure) else None, measure.loss), []).append(want)
-        return found
+        lists: dict[tuple[str | None, str], list[Want]] = {}
+        for want, reading in self.wants.items():
+            lists.setdefault((want[1], reading.loss), []).append(want)
+        return lists
+
+    def draws(self, clusters: int) -> Draws:
+        """All draws, without strata."""
+        return Draws(clusters, self.resamples, self.seed, (np.arange(clusters),))
+
+    def times(self, clusters: int, replicate: int) -> Ints:
+        """How often each cluster is drawn in a replicate."""
+        return np.bincount(self.draws(clusters).picks(replicate), minlength=clusters)
 
 
-class Prepared:
-    """A run's predicted items as arrays, with the losses and confidences that a plan needs."""
+class DrawnItems:
+    """One run under some draws (draws x clusters); one order is written out at a time, so that memory stays bounded."""
 
-    def __init__(self, items: Sequence[Item], plan: Plan) -> None:
-        place = {name: at for at, name in enumerate(clusters_of(items))}
-        self.sizes = np.bincount([place[item.cluster] for item in items], minlength=len(place))
-        held = [item for item in items if item.pred is not None]
-        self.owner = np.array([place[item.cluster] for item in held], np.int64)
-        lists = plan.by_list()
-        self.losses = {
-            loss: np.array([loss_of(item, loss, plan.item_max) for item in held], np.float64)
-            for loss in {loss for _, loss in lists}
-        }
-        self.sure: dict[str, Floats] = {
-            signal: np.array([item.signals[signal] for item in held], np.float64)
-            for signal in {signal for signal, _ in lists}
-            if signal is not None
-        }
-
-    def under(self, times: Ints) -> Block:
-        """The run under a block of draws (draws x clusters)."""
-        return Block(self, times)
-
-
-class Block:
-    """One run under some draws; one order is written out at a time, so that memory stays bounded."""
-
-    def __init__(self, run: Prepared, times: Ints) -> None:
-        self.run, self.copies = run, times[:, run.owner]
-        self.total: Ints = times @ run.sizes
+    def __init__(self, items: ItemRows, times: Ints, item_max: float | None) -> None:
+        self.items, self.item_max = items, item_max
+        self.copies = times[:, items.owner[items.held]]
+        self.total: Ints = times @ np.bincount(items.owner, minlength=len(items.clusters))
         self.predicted: Ints = self.copies.sum(axis=1)
-        self._steps: dict[str, tuple[Ints, Floats, Ints]] = {}
+        self._steps: dict[Decimal, tuple[Ints, Floats, Ints]] = {}
         self._rising: dict[str, Lists] = {}  # every confidence shares the best order
 
-    def lists(self, signal: str | None, loss: str) -> Pair:
+    def lists(self, signal: str | None, loss: str) -> Orders:
         """The items by confidence, beside the same ones with ascending losses."""
-        losses = self.run.losses[loss]
-        own = self._listed(losses, -self.run.sure[signal] if signal is not None else np.zeros(len(losses)))
+        losses = self.items.losses(loss, self.item_max)
+        sure = np.zeros(len(losses)) if signal is None else self.items.signals[signal][self.items.held]
         if loss not in self._rising:
             self._rising[loss] = self._listed(losses, losses)
-        return Pair(self, own, self._rising[loss])
+        return Orders(self, self._listed(losses, -sure), self._rising[loss])
 
     def _listed(self, losses: Floats, key: Floats) -> Lists:
         order = np.argsort(key, kind="stable")
@@ -99,87 +73,118 @@ class Block:
         runs = np.cumsum(np.append(False, ranked[1:] != ranked[:-1]))[: len(ranked)]
         return Lists(losses[order], runs, self.copies[:, order], self.total)
 
-    def steps(self, cut: str) -> tuple[Ints, Floats, Ints]:
-        """In every replicate: whole items within a coverage, the part of the next one, and how many reach it."""
+    def steps(self, cut: Decimal) -> tuple[Ints, Floats, Ints]:
+        """In every draw: whole items within a coverage, the part of the next one, and how many reach it."""
         if cut not in self._steps:
             totals, where = np.unique(self.total, return_inverse=True)
-            found = [steps_within(cut, total) if total else (0, 0.0, 1) for total in totals.tolist()]
-            whole, rest, count = (np.array(part)[where] for part in zip(*found, strict=True))
+            steps = [steps_within(cut, total) if total else (0, 0.0, 1) for total in totals.tolist()]
+            whole, rest, count = (np.array(part)[where] for part in zip(*steps, strict=True))
             self._steps[cut] = whole, rest, count
         return self._steps[cut]
 
 
 @dataclass(frozen=True, eq=False)
-class Pair:
-    """The lists of some replicates in the order of a confidence, and in the best order that there is."""
+class Orders:
+    """The lists of some draws in the order of a confidence, and in the best order that there is."""
 
-    block: Block
+    block: DrawnItems
     own: Lists
     rising: Lists
 
-    def values(self, measure: Measure, common: Ints | None = None) -> Floats:
-        """A measure in every replicate; NaN where it is no measurement."""
+    def values(self, reading: CurveReading, common: Ints | None = None) -> Floats:
+        """A reading in every draw; NaN where it is no measurement."""
         predicted, total = self.own.length, self.own.total
         with np.errstate(divide="ignore", invalid="ignore"):
-            if measure.base == "Cmax":
+            if reading.base == "Cmax":
                 return predicted / total
-            if measure.kind == "coverage":
-                count = self.block.steps(str(measure.cut))[2]
+            if reading.kind == "coverage" and reading.cut is not None:
+                count = self.block.steps(reading.cut)[2]
                 there = count <= predicted
-                return np.where(there, self.own.point(measure.base == JOINT, np.where(there, count, 0)), np.nan)
-            found = self.own.point(False, predicted) if measure.base == "MAE" else self._areas(measure, common)
-        return np.where(predicted > 0, found, np.nan)
+                return np.where(there, self.own.point(reading.base == JOINT, np.where(there, count, 0)), np.nan)
+            values = self.own.point(False, predicted) if reading.base == "MAE" else self._areas(reading, common)
+        return np.where(predicted > 0, values, np.nan)
 
-    def _areas(self, measure: Measure, common: Ints | None) -> Floats:
-        joint, ties = "AUGRC" in measure.base, measure.ties
-        if measure.order == "oracle":
+    def _areas(self, reading: CurveReading, common: Ints | None) -> Floats:
+        joint, ties = "AUGRC" in reading.base, str(reading.ties)
+        if reading.order == "oracle":
             return self.rising.best(joint, ties)
-        own = self.own.area(joint, ties, *self._end(measure, common))
-        if measure.base.startswith("e"):
+        own = self.own.area(joint, ties, *self._end(reading, common))
+        if reading.base.startswith("e"):
             return np.maximum(own - self.rising.best(joint, ties), 0.0)
-        return own * self.own.total / self.own.length if measure.base.startswith("n") else own
+        return own * self.own.total / self.own.length if reading.base.startswith("n") else own
 
-    def _end(self, measure: Measure, common: Ints | None) -> tuple[Ints, Floats]:
+    def _end(self, reading: CurveReading, common: Ints | None) -> tuple[Ints, Floats]:
         """Where the area ends: whole items, and a part of the next one."""
-        if measure.cut is not None and measure.cut != "common":
-            return self.block.steps(measure.cut)[:2]
-        end = self.own.length if measure.cut is None else common
-        assert end is not None
+        if reading.cut is not None:
+            return self.block.steps(reading.cut)[:2]
+        end = self.own.length if common is None or not reading.common else common
         return end, np.zeros(len(end))
 
-    def enough(self, measure: Measure, common: Ints) -> Bools:
-        """Where a replicate predicts as many items as the cut asks for."""
-        if measure.cut is None:
+    def enough(self, reading: CurveReading, common: Ints) -> Bools:
+        """Where a draw predicts as many items as the cut asks for."""
+        if reading.kind is None:
             return np.ones(len(common), np.bool_)
-        return common > 0 if measure.cut == "common" else self.block.steps(measure.cut)[2] <= self.own.length
+        return common > 0 if reading.cut is None else self.block.steps(reading.cut)[2] <= self.own.length
 
 
-def replicate_values(items: Sequence[Item], plan: Plan, progress: Progress | None = None) -> dict[Want, Floats]:
-    """The value of every want in every replicate; NaN where it is no measurement."""
-    run = Prepared(items, plan)
-    return _each(plan, (run,), draws_of(len(run.sizes), plan.seed, plan.resamples), progress)
+def values_of(plan: DrawPlan, runs: Sequence[ItemRows], times: Ints) -> Iterator[tuple[Want, list[Floats], Bools]]:
+    """Every want in every run under some draws, and where all runs reach the coverage that it asks for."""
+    blocks = [DrawnItems(items, times, plan.item_max) for items in runs]
+    common = np.minimum.reduce([block.predicted for block in blocks])
+    for (signal, loss), wants in plan.by_list().items():
+        orders = [block.lists(signal, loss) for block in blocks]
+        for want in wants:
+            reading = plan.wants[want]
+            reached = np.logical_and.reduce([order.enough(reading, common) for order in orders])
+            yield want, [order.values(reading, common) for order in orders], reached
 
 
-def leave_one_out_values(items: Sequence[Item], plan: Plan) -> dict[Want, Floats]:
+@dataclass(frozen=True)
+class ItemPoint:
+    """The value of a want in every run as it is (NaN: no measurement), and whether all reach its coverage."""
+
+    values: tuple[float, ...]
+    reached: bool
+
+    @property
+    def difference(self) -> float | None:
+        """Last minus first; None where it is no measurement."""
+        difference = self.values[-1] - self.values[0]
+        return difference if self.reached and not isnan(difference) else None
+
+
+def points_of(plan: DrawPlan, runs: Sequence[ItemRows]) -> dict[Want, ItemPoint]:
+    """Every want in every run as it is."""
+    once = np.ones((1, len(runs[0].clusters)), np.int64)
+    return {
+        want: ItemPoint(tuple(float(side[0]) for side in values), bool(reached[0]))
+        for want, values, reached in values_of(plan, runs, once)
+    }
+
+
+def replicate_values(items: ItemRows, plan: DrawPlan, progress: Progress | None = None) -> dict[Want, Floats]:
+    """The value of every want in every draw; NaN where it is no measurement."""
+    return _each(plan, (items,), plan.draws(len(items.clusters)), progress)
+
+
+def leave_one_out_values(items: ItemRows, plan: DrawPlan) -> dict[Want, Floats]:
     """The value of every want without each participant in turn."""
-    run = Prepared(items, plan)
-    return _each(plan, (run,), LeftOut(len(run.sizes)), None)
+    return _each(plan, (items,), LeftOut(len(items.clusters)), None)
 
 
 def paired_differences(
-    runs: tuple[Sequence[Item], Sequence[Item]], plan: Plan, progress: Progress | None = None
+    runs: tuple[ItemRows, ItemRows], plan: DrawPlan, progress: Progress | None = None
 ) -> dict[Want, Floats]:
-    """Second minus first in every replicate; NaN where either is no measurement or does not reach the coverage."""
-    sides = [Prepared(items, plan) for items in runs]
-    return _each(plan, sides, draws_of(len(sides[0].sizes), plan.seed, plan.resamples), progress)
+    """Second minus first in every draw; NaN where either is no measurement or does not reach the coverage."""
+    return _each(plan, runs, plan.draws(len(runs[0].clusters)), progress)
 
 
 def _each(
-    plan: Plan, runs: Sequence[Prepared], drawn: Draws | LeftOut, progress: Progress | None
+    plan: DrawPlan, runs: Sequence[ItemRows], drawn: Draws | LeftOut, progress: Progress | None
 ) -> dict[Want, Floats]:
     """The values of one run, or the differences of two, over all draws."""
-    found = {want: np.empty(drawn.resamples) for want in plan.wants}
-    rows_at_once = max(1, CELLS // max(*(len(run.owner) for run in runs), 1))
+    values = {want: np.empty(drawn.resamples) for want in plan.wants}
+    rows_at_once = max(1, CELLS // max(*(items.predicted for items in runs), 1))
     finished = 0
 
     def work(rows: slice, weights: Floats) -> None:
@@ -187,8 +192,8 @@ def _each(
         for start in range(0, len(times), rows_at_once):
             part = times[start : start + rows_at_once]
             place = slice(rows.start + start, rows.start + start + len(part))
-            for want, values in _block_values(plan, [run.under(part) for run in runs]):
-                found[want][place] = values
+            for want, sides, reached in values_of(plan, runs, part):
+                values[want][place] = np.where(reached, sides[1] - sides[0], np.nan) if len(runs) > 1 else sides[0]
 
     def report(done: int) -> None:
         nonlocal finished
@@ -197,18 +202,4 @@ def _each(
             progress(finished, drawn.resamples)
 
     over_blocks(drawn, work, report)
-    return found
-
-
-def _block_values(plan: Plan, blocks: Sequence[Block]) -> Iterator[tuple[Want, Floats]]:
-    common = np.minimum.reduce([block.predicted for block in blocks])
-    for (signal, loss), wants in plan.by_list().items():
-        pairs = [block.lists(signal, loss) for block in blocks]
-        for want in wants:
-            measure = plan.wants[want]
-            values = [pair.values(measure, common) for pair in pairs]
-            if len(pairs) == 1:
-                yield want, values[0]
-                continue
-            reached = np.logical_and(*(pair.enough(measure, common) for pair in pairs))
-            yield want, np.where(reached, values[1] - values[0], np.nan)
+    return values

@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from math import isnan
 from typing import Any
 
 import numpy as np
 
-from evidentia.verify.draws import Floats
-from evidentia.verify.folder import ResultFolder, Row
+from evidentia.array_types import Floats
+from evidentia.results.selective_layout import Layout, selective_layouts
+from evidentia.verify.folder import ResultFolder
 from evidentia.verify.limits import percentile_limits
-from evidentia.verify.selective_draws import JOINT, Want
-from evidentia.verify.selective_expected import Lines
-from evidentia.verify.selective_reference import Measure, Ordered, steps_within
-from evidentia.verify.selective_settings import Settings
-from evidentia.verify.sheet import Sheet, check_csv, check_latex
+from evidentia.verify.selective_draws import JOINT, DrawPlan, Progress, Want, points_of, replicate_values
+from evidentia.verify.selective_items import CurveReading, ItemRows
+from evidentia.verify.selective_settings import SelectiveSettings
+from evidentia.verify.sheet import Cell, Sheet, check_csv, check_latex
 from evidentia.verify.tally import Tally
 
-MEASURES = (
-    *("measure", "confidence", "value", "ci_low", "ci_high", "replicates_left_out", "n", "n_clusters"),
-    *("degenerate", "warnings", "definition", "meaning"),
-)
-MATCHED = ("coverage", "confidence", "value", "ci_low", "ci_high", "replicates_left_out", "degenerate", "definition")
-STEPS = Measure("AURC", "step", "confidence", "abs", None, None)
+FAMILIES = ("measures", "coverage", "truncated")
 BAND_GRID = tuple(repr(step / 50) for step in range(1, 51))
-TIES = ("measure", "confidence", "best", "expected", "worst", "in the given order", "tied_items")
-SIGNALS = ("rank", "confidence", "measure", "value", "ci_low", "ci_high", "degenerate")
+BAND_COLUMNS = (
+    *("coverage", "risk", "risk_low", "risk_high", "joint_risk", "joint_risk_low", "joint_risk_high"),
+    "left_out",
+)
 DELTAS = (
     *("measure", "baseline", "system", "baseline value", "system value", "delta", "ci_low", "ci_high"),
     *("p", "p_holm", "verdict", "n", "n_clusters", "system_n", "system_n_clusters"),
@@ -38,7 +37,8 @@ DELTAS = (
 def check_selective_tables(folder: ResultFolder, tally: Tally) -> list[str]:
     """Every cell of every table, as CSV and LaTeX, against the summary; returns the files that there must be."""
     made: list[str] = []
-    for sheet in selective_sheets(folder.summary):
+    for layout in (*selective_layouts(folder.summary), *_delta_layouts(folder.summary)):
+        sheet = Sheet(f"tables/{layout.name}", layout.columns, layout.rows)
         if sheet.rows:
             made += [f"{sheet.path}.csv", f"{sheet.path}.tex"]
             check_csv(folder, sheet, tally)
@@ -46,73 +46,10 @@ def check_selective_tables(folder: ResultFolder, tally: Tally) -> list[str]:
     return made
 
 
-def selective_sheets(summary: Mapping[str, Any]) -> list[Sheet]:
-    """The tables that a summary makes; the summary itself is recomputed elsewhere."""
-    entries = [(name.partition("[")[0], entry) for name, entry in summary["measures"].items()]
-    matched = [_matched_row(entry) for name, entry in entries if "@coverage=" in name]
-    tied = [_ties_row(name, entry) for name, entry in entries if "tie_sensitivity" in entry["details"]]
-    made = [
-        _sheet("measures", MEASURES, [_measure_row(name, entry) for name, entry in entries]),
-        _sheet("matched_coverage", MATCHED, matched),
-        _sheet("tie_sensitivity", TIES, tied),
-        _sheet("signals", SIGNALS, _signal_rows(entries)),
-    ]
-    comparison = summary.get("comparison")
-    if comparison is not None:
-        for family in ("measures", "coverage", "truncated"):
-            rows = [delta_row(delta) for delta in comparison["deltas"] if delta["family"] == family]
-            made.append(_sheet(f"deltas_{family}", DELTAS, rows))
-        valid = [[row["coverage"], "yes" if row["valid"] else "no", row["reason"]] for row in comparison["coverages"]]
-        made.append(_sheet("coverages", ("coverage", "valid", "reason"), valid))
-    return made
-
-
-def _measure_row(name: str, entry: Mapping[str, Any]) -> list[Any]:
-    low, high = entry["ci"] or (None, None)
-    return [
-        *(
-            name,
-            entry["details"].get("confidence"),
-            entry["value"],
-            low,
-            high,
-            entry["replicates_left_out"],
-            entry["n"],
-        ),
-        *(
-            entry["n_clusters"],
-            entry["degenerate"],
-            "; ".join(entry["warnings"]),
-            entry["definition"],
-            entry["meaning"],
-        ),
-    ]
-
-
-def _matched_row(entry: Mapping[str, Any]) -> list[Any]:
-    low, high = entry["ci"] or (None, None)
-    details = entry["details"]
-    return [
-        *(details.get("coverage"), details.get("confidence"), entry["value"], low, high),
-        *(entry["replicates_left_out"], entry["degenerate"], entry["definition"]),
-    ]
-
-
-def _ties_row(name: str, entry: Mapping[str, Any]) -> list[Any]:
-    ties = entry["details"]["tie_sensitivity"]
-    spread = (ties["best"], ties["expected"], ties["worst"])
-    return [name, entry["details"]["confidence"], *spread, entry["value"], ties["tied_items"]]
-
-
-def _signal_rows(entries: Sequence[tuple[str, Mapping[str, Any]]]) -> list[list[Any]]:
-    found = [(name, e) for name, e in entries if name.startswith("eAURC") and "ties=step" in e["definition"]]
-    ranked = sorted((pair for pair in found if pair[1]["degenerate"] is None), key=lambda pair: float(pair[1]["value"]))
-    rows: list[list[Any]] = []
-    for rank, (name, entry) in enumerate([*ranked, *(pair for pair in found if pair[1]["degenerate"])], 1):
-        low, high = entry["ci"] or (None, None)
-        place = rank if entry["degenerate"] is None else None
-        rows.append([place, entry["details"]["confidence"], name, entry["value"], low, high, entry["degenerate"]])
-    return rows
+def _delta_layouts(summary: Mapping[str, Any]) -> list[Layout]:
+    deltas = summary.get("comparison", {}).get("deltas", ())
+    families = {f: tuple(tuple(delta_row(d)) for d in deltas if d["family"] == f) for f in FAMILIES}
+    return [Layout(f"deltas_{family}", "", DELTAS, rows) for family, rows in families.items()]
 
 
 def delta_row(delta: Mapping[str, Any]) -> list[Any]:
@@ -126,109 +63,77 @@ def delta_row(delta: Mapping[str, Any]) -> list[Any]:
     ]
 
 
-def _sheet(name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Sheet:
-    return Sheet(f"tables/{name}", tuple(columns), tuple(tuple(row) for row in rows))
-
-
-def _float(cell: str | None) -> float | str | None:
-    try:
-        return None if not cell else float(cell)
-    except ValueError:
-        return cell
-
-
 def check_selective_figures(
-    folder: ResultFolder, settings: Settings, lines: Lines, tally: Tally, *, only: Only | None = None
+    folder: ResultFolder, settings: SelectiveSettings, curves: DrawnCurves, tally: Tally
 ) -> list[str]:
-    """Every step of every risk-coverage curve; returns the files that there must be."""
-    made, prefix = [], "" if only is None else only.prefix
-    for signal, stem in _stems(settings, only):
-        steps = lines.of(STEPS, signal)
-        name = f"figures/{prefix}risk_coverage_{stem}.csv"
-        made.append(name)
-        _check_steps(folder.rows(name), name, steps, settings.item_max, tally)
-        if settings.resamples and steps.losses:
-            made.append(f"figures/{prefix}risk_coverage_band_{stem}.csv")
-    return made
+    """Every step of every risk-coverage curve, and its bands; returns the files that there must be."""
+    made: list[str] = []
+    for signal, stem in _stems(settings, curves):
+        steps = curves.steps(signal, settings.item_max)
+        made.append(f"figures/{curves.prefix}risk_coverage_{stem}")
+        check_csv(folder, Sheet(made[-1], tuple(steps), tuple(zip(*steps.values(), strict=True))), tally)
+        if settings.resamples and curves.items.predicted:
+            made.append(f"figures/{curves.prefix}risk_coverage_band_{stem}")
+            check_csv(folder, Sheet(made[-1], BAND_COLUMNS, curves.bands(signal, settings.level)), tally)
+    return [f"{name}.csv" for name in made]
 
 
-@dataclass(frozen=True)
-class Only:
-    """The curves of the other run: how their files begin, and the confidences that it has too."""
+@dataclass(frozen=True, eq=False)
+class DrawnCurves:
+    """What the risk-coverage curves of a run must show; ``values`` are its band readings in every draw."""
 
-    prefix: str
-    signals: Collection[str]
+    items: ItemRows
+    signals: Sequence[str]
+    values: Mapping[Want, Floats]
+    prefix: str = ""  # how the files of the other run begin
+
+    def steps(self, signal: str, item_max: float | None) -> dict[str, tuple[float, ...]]:
+        """Coverage, risk and joint risk after every item, surest first."""
+        held = self.items.held
+        order = np.argsort(-self.items.signals[signal][held], kind="stable")
+        lost = np.cumsum(self.items.losses("abs", None)[order])
+        taken, total = np.arange(1, len(lost) + 1), len(self.items)
+        columns = {"coverage": taken / total, "risk": lost / taken, "joint_risk": lost / total}
+        if item_max is not None:
+            columns |= {"risk_norm": lost / taken / item_max, "joint_risk_norm": lost / total / item_max}
+        return {name: tuple(column.tolist()) for name, column in columns.items()}
+
+    def bands(self, signal: str, level: float) -> tuple[tuple[Cell, ...], ...]:
+        """Risk and joint risk with their limits at every coverage of the grid, and how many draws do not reach it."""
+        points = points_of(DrawPlan(band_wants([signal]), None), [self.items])
+        rows: list[tuple[Cell, ...]] = []
+        for coverage in BAND_GRID:
+            cells: list[Cell] = [float(coverage)]
+            for base in ("MAE", JOINT):
+                want = (f"{base}@{coverage}", signal)
+                point, drawn = points[want].values[0], self.values[want]
+                cells += [None if isnan(point) else point, *(percentile_limits(drawn, level) or (None, None))]
+            rows.append((*cells, float(np.count_nonzero(np.isnan(drawn)))))
+        return tuple(rows)
 
 
-def _stems(settings: Settings, only: Only | None) -> list[tuple[str, str]]:
+def other_curves(settings: SelectiveSettings, other: ItemRows, progress: Progress | None = None) -> DrawnCurves:
+    """The curves of the run that a result is compared with, over the participants that both have."""
+    shared = other.of(settings.items.clusters)
+    signals = [signal for signal in settings.drawn if shared.has(signal)]
+    plan = settings.plan({}, band_wants(signals))
+    values = replicate_values(shared, plan, progress) if settings.resamples else {}
+    return DrawnCurves(shared, signals, values, "against_")
+
+
+def _stems(settings: SelectiveSettings, curves: DrawnCurves) -> list[tuple[str, str]]:
     return [
         (signal, f"{place}_{re.sub(r'[^A-Za-z0-9]+', '_', signal)[:40]}")
-        for place, signal in enumerate(settings.signals, 1)
-        if only is None or signal in only.signals
+        for place, signal in enumerate(settings.drawn, 1)
+        if signal in curves.signals
     ]
 
 
-def band_wants(signals: Sequence[str]) -> dict[Want, Measure]:
+def band_wants(signals: Sequence[str]) -> dict[Want, CurveReading]:
     """Risk and joint risk at every coverage of the grid."""
     return {
-        (f"{base}@{coverage}", signal): Measure(base, "step", "confidence", "abs", "coverage", coverage)
+        (f"{base}@{coverage}", signal): CurveReading(base, None, None, "abs", "coverage", Decimal(coverage))
         for signal in signals
         for coverage in BAND_GRID
         for base in ("MAE", JOINT)
     }
-
-
-def check_selective_bands(
-    folder: ResultFolder,
-    settings: Settings,
-    lines: Lines,
-    values: Mapping[Want, Floats],
-    tally: Tally,
-    *,
-    only: Only | None = None,
-) -> None:
-    """The limits of risk and joint risk at every coverage of the grid."""
-    prefix = "" if only is None else only.prefix
-    level, wants = float(settings.options["ci"]), band_wants(settings.signals)
-    for signal, stem in _stems(settings, only):
-        name, steps = f"figures/{prefix}risk_coverage_band_{stem}.csv", lines.of(STEPS, signal)
-        rows = folder.rows(name) if steps.losses else []
-        grid = [*BAND_GRID] if steps.losses else []
-        tally.exact(f"{name} grid", [row["coverage"] for row in rows], grid)
-        for row, coverage in zip(rows, grid, strict=False):
-            for base, column in (("MAE", "risk"), (JOINT, "joint_risk")):
-                want = (f"{base}@{coverage}", signal)
-                drawn = values[want]
-                found = percentile_limits(drawn, level), int(np.count_nonzero(np.isnan(drawn)))
-                _check_band(name, row, column, (_at_coverage(wants[want], steps), *found), tally)
-
-
-def _at_coverage(measure: Measure, steps: Ordered) -> float | None:
-    """The risk, or the joint risk, where a coverage is first reached; None where it is not."""
-    count = steps_within(str(measure.cut), steps.total)[2]
-    if count > len(steps.losses):
-        return None
-    return sum(steps.losses[:count]) / (steps.total if measure.base == JOINT else count)
-
-
-def _check_band(
-    where: str, row: Row, column: str, found: tuple[float | None, tuple[float, float] | None, int], tally: Tally
-) -> None:
-    value, limits, left_out = found
-    place, (low, high) = f"{where} at {row['coverage']}", limits or (None, None)
-    tally.number(f"{place} {column}", _float(row[column]), value)
-    tally.number(f"{place} {column}_low", _float(row[f"{column}_low"]), low)
-    tally.number(f"{place} {column}_high", _float(row[f"{column}_high"]), high)
-    tally.number(f"{place} left_out", _float(row["left_out"]), float(left_out))
-
-
-def _check_steps(rows: Sequence[Row], where: str, made: Ordered, item_max: float | None, tally: Tally) -> None:
-    tally.exact(f"{where} rows", len(rows), len(made.losses))
-    lost = 0.0
-    for k, (row, loss) in enumerate(zip(rows, made.losses, strict=False), 1):
-        lost += loss
-        found = {"coverage": k / made.total, "risk": lost / k, "joint_risk": lost / made.total}
-        if item_max is not None:
-            found |= {"risk_norm": lost / k / item_max, "joint_risk_norm": lost / made.total / item_max}
-        for column, value in found.items():
-            tally.number(f"{where} row {k} {column}", _float(row.get(column)), value)

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from evidentia.verify.draws import Bools, Floats, Ints
+from evidentia.array_types import Bools, Floats, Ints
 
 
 class Lists:
@@ -145,3 +145,20 @@ def _area_under_hull(start: float, width: Floats, slopes: Floats) -> float:
 
     rise = isotonic_regression(slopes, weights=width).x * width
     return float(np.sum(width * (start + np.cumsum(rise) - rise / 2)))
+
+
+def tie_range(lists: Lists, joint: bool) -> tuple[float, float, float, int]:
+    """The area with tied items in the best order, at their mean loss, in the worst order; and how many are tied.
+
+    The list must be that of a run as it is.
+    """
+    losses, runs = lists.losses, lists.runs
+    sizes = np.bincount(runs) if len(runs) else np.zeros(0, np.int64)
+    means = (np.bincount(runs, losses) / sizes)[runs] if len(runs) else losses
+    orders = (losses[np.lexsort((losses, runs))], means, losses[np.lexsort((-losses, runs))])
+    nothing = np.zeros(1)
+    best, expected, worst = (
+        float(Lists(order, runs, lists.copies, lists.total).area(joint, "step", lists.length, nothing)[0])
+        for order in orders
+    )
+    return best, expected, worst, int(sizes[sizes > 1].sum())

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evidentia.array_types import Bools, Ints
 from evidentia.pipeline.graphs import Graphs
-from evidentia.tables.queries import Bools, Ints
 
 CRITERIA, WIDTH = 3, 6
 

@@ -9,6 +9,7 @@ from hashlib import sha256
 import numpy as np
 from numpy.typing import NDArray
 
+from evidentia.array_types import Bools, Floats
 from evidentia.corpus import Posts
 from evidentia.corpus.posts import Criterion
 from evidentia.pipeline.fold import Division, Outcome, Step, run_step
@@ -16,7 +17,6 @@ from evidentia.pipeline.stage import Parts, Stage, View
 from evidentia.protocol.folds import outer_folds
 from evidentia.results import dumps, loads
 from evidentia.synth import synthetic_corpus
-from evidentia.tables.queries import Bools, Floats
 
 WIDTH = 48
 
@@ -68,7 +68,7 @@ def after(steps: Sequence[Step], posts: Posts, parted: Division) -> View:
     assert posts.gold is not None
     view = View.of(posts)
     for step in steps:
-        view = view.heard(step.name, run_step(step, view, parted, posts.gold, seed=7).scores)
+        view = view.with_scores(step.name, run_step(step, view, parted, posts.gold, seed=7).scores)
         view = view if step.keep is None else view.narrowed(step.name, step.keep)
     return view
 

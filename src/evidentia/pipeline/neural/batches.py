@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evidentia.array_types import Ints
 from evidentia.errors import InputError
 from evidentia.pipeline.extras import neural
 from evidentia.pipeline.graphs import Graphs
-from evidentia.tables.queries import Frozen, Ints, Ragged
+from evidentia.tables.queries import Frozen, Ragged
 
 Tensor = Any  # torch's; torch is not imported to say so
 Single = NDArray[np.float32]
@@ -119,9 +120,9 @@ def _lifted(vectors: Single) -> Single:
 
 def check_widths(graphs: Graphs, features: int, criterion: int) -> None:
     """Refuse graphs whose nodes or criteria have another number of features than the network was made for."""
-    given = (graphs.node_width, graphs.query_width)
-    if given != (features, criterion):
+    widths = (graphs.node_width, graphs.query_width)
+    if widths != (features, criterion):
         raise InputError(
-            f"The graphs have {given[0]} node features and criteria of {given[1]} numbers; the network was fitted to "
+            f"The graphs have {widths[0]} node features and criteria of {widths[1]} numbers; the network was fitted to "
             f"{features} and {criterion}. Use the encoder and the features it was fitted with."
         )

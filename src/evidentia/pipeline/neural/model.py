@@ -8,6 +8,7 @@ from typing import Self
 
 import numpy as np
 
+from evidentia.array_types import Floats
 from evidentia.pipeline import stage
 from evidentia.pipeline.extras import neural
 from evidentia.pipeline.graphs import Graphs
@@ -16,7 +17,6 @@ from evidentia.pipeline.neural.networks import Parts
 from evidentia.pipeline.neural.settings import GraphSettings, graph_settings
 from evidentia.pipeline.neural.training import Training
 from evidentia.pipeline.reproducible import one_thread
-from evidentia.tables.queries import Floats
 
 _AT_ONCE = 512  # graphs that are scored together
 
@@ -50,8 +50,8 @@ class GraphModel(ABC):
         batches = Batches(graphs, self.scaling)
         with neural("torch").inference_mode(), one_thread():
             cut = (batches.take(places) for places in batches.in_order(at_once))
-            made = [self.logits(self._parts, batch, self.settings).numpy() for batch in cut]
-        return np.concatenate([np.zeros(0), *made])
+            parts = [self.logits(self._parts, batch, self.settings).numpy() for batch in cut]
+        return np.concatenate([np.zeros(0), *parts])
 
     def to_parts(self) -> stage.Parts:
         """The network as a document and arrays."""

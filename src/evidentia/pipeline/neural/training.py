@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from evidentia.array_types import Ints
 from evidentia.pipeline.encoders.interface import Progress
 from evidentia.pipeline.extras import neural
 from evidentia.pipeline.neural.batches import Tensor
 from evidentia.pipeline.neural.networks import Parts
 from evidentia.pipeline.neural.settings import GraphSettings
-from evidentia.tables.queries import Ints
 
 Epoch = Callable[[np.random.Generator], Iterable[Ints]]
 
@@ -87,11 +87,11 @@ def _learn(parts: Parts, optimizer: Any, loss: Callable[[Ints], Tensor], batches
     losses = []
     for places in batches:
         optimizer.zero_grad()
-        found = loss(places)
-        found.backward()
+        value = loss(places)
+        value.backward()
         clip(parts.parameters(), 1.0)
         optimizer.step()
-        losses.append(float(found.detach()))
+        losses.append(float(value.detach()))
     return float(np.mean(losses))
 
 

@@ -9,10 +9,10 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
+from evidentia.array_types import Floats, Ints
 from evidentia.errors import InputError
 from evidentia.pipeline.stage import Lesson, Parts, Per, Sentences, View
 from evidentia.pipeline.stages.words import post_frequency
-from evidentia.tables.queries import Floats, Ints
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.errors import InputError, counted
 from evidentia.pipeline.stage import Lesson, Parts, Per, Sentences, Stage, View
 from evidentia.pipeline.stages.models import (
@@ -18,7 +19,6 @@ from evidentia.pipeline.stages.models import (
     products,
     sentence_vectors,
 )
-from evidentia.tables.queries import Bools, Floats, Ints
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from evidentia.array_types import Floats, Ints
 from evidentia.corpus import Posts
 from evidentia.pipeline.stage import View
-from evidentia.tables.queries import Floats, Ints
 
 Columns = Mapping[str, Floats]
 

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
+from evidentia.array_types import Bools, Floats
 from evidentia.pipeline.stage import Lesson, Parts, Per, Sentences, View
 from evidentia.pipeline.stages.words import Kind, learn_vocabulary, matrix
-from evidentia.tables.queries import Bools, Floats
 
 FEWEST = 2  # gold sentences below which a criterion has nothing to teach
 UNSEEN = -6.0  # the score of a criterion without any

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from evidentia.array_types import Ints
 from evidentia.corpus.posts import Criterion
 from evidentia.pipeline.encoders.interface import Encoder
 from evidentia.pipeline.stage import Parts, View
 from evidentia.pipeline.stages.models import Cache, Settings, encoder, encoder_space, products, sentence_vectors
 from evidentia.pipeline.stages.spaces import DIMENSIONS, LSA, learn_lsa, lsa_vectors, unit
-from evidentia.tables.queries import Ints
 
 Single = NDArray[np.float32]
 

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.corpus.posts import offsets_of, rows_of
 from evidentia.errors import InputError
 from evidentia.pipeline.encoders.fine_tuning import FineTuned as CrossEncoder
@@ -15,7 +16,7 @@ from evidentia.pipeline.encoders.fine_tuning import fine_tune
 from evidentia.pipeline.graphs import query_nodes
 from evidentia.pipeline.stage import Lesson, Parts, Per, Sentences, View, candidates_of, worst
 from evidentia.pipeline.stages.models import Cache, Settings, pair_scorer, same_model
-from evidentia.tables.queries import Bools, Floats, Frozen, Ints
+from evidentia.tables.queries import Frozen
 
 _CERTAIN = 6.0  # log odds where TRAIN knows one answer only
 
@@ -45,10 +46,10 @@ class Pairs(Frozen):
         """The wordings and the sentences of some candidates."""
         return [self.wordings[at] for at in criterion.tolist()], [self.texts[at] for at in sentence.tolist()]
 
-    def spread(self, sentence: Ints, criterion: Ints, said: Floats) -> Floats:
+    def spread(self, sentence: Ints, criterion: Ints, values: Floats) -> Floats:
         """Scores of all candidates as a matrix sentences x criteria; the others score as the lowest of their query."""
         scores = np.zeros(self.kept.shape)
-        scores[sentence, criterion] = said
+        scores[sentence, criterion] = values
         owner = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
         return np.where(self.kept, scores, worst(scores, self.kept, self.offsets)[owner])
 
@@ -72,10 +73,10 @@ class PairReranker:
         model, pairs = pair_scorer(self.spec, self.settings, self.cache), Pairs.of(view)
         same_model(model, space.document["scorer"])
         ends, sentence, criterion = query_nodes(view.kept, view.posts.offsets)
-        said = np.zeros(len(sentence))
+        values = np.zeros(len(sentence))
         for piece in _pieces(pairs.wordings, ends):
-            said[piece] = model.score(*pairs.written(sentence[piece], criterion[piece]))
-        return Sentences(pairs.spread(sentence, criterion, said), view.posts.offsets)
+            values[piece] = model.score(*pairs.written(sentence[piece], criterion[piece]))
+        return Sentences(pairs.spread(sentence, criterion, values), view.posts.offsets)
 
     def fit(self, inputs: Sentences, lesson: Lesson, *, seed: int) -> Parts:
         """Nothing to learn from labels."""
@@ -144,5 +145,5 @@ class FineTuned:
         if "constant" in model.document:
             return np.full(inputs.kept.shape, float(model.document["constant"]))
         _, sentence, criterion = query_nodes(inputs.kept, inputs.offsets)
-        said = CrossEncoder.from_parts(model).score(*inputs.written(sentence, criterion))
-        return inputs.spread(sentence, criterion, said.astype(np.float64))
+        values = CrossEncoder.from_parts(model).score(*inputs.written(sentence, criterion))
+        return inputs.spread(sentence, criterion, values.astype(np.float64))

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.corpus.posts import offsets_of, rows_of
 from evidentia.pipeline.graphs import Graphs, adjacency, likeness, query_edges, query_nodes
 from evidentia.pipeline.stage import Parts, View, ranks, worst
 from evidentia.pipeline.stages.features import candidate_features
 from evidentia.pipeline.stages.meaning import Meaning
-from evidentia.tables.queries import Bools, Floats, Frozen, Ints
+from evidentia.tables.queries import Frozen
 
 QUIETLY = np.float32(
     0.3

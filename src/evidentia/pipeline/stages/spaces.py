@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from evidentia.array_types import Ints
 from evidentia.pipeline.stage import Parts
 from evidentia.pipeline.stages.words import learn_matrix, matrix
-from evidentia.tables.queries import Ints
 
 LSA = "lsa"
 DIMENSIONS = 64

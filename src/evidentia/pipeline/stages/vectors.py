@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from evidentia.array_types import Floats, Ints
 from evidentia.errors import InputError
 from evidentia.pipeline.stage import Lesson, Parts, Per, Sentences, View
 from evidentia.pipeline.stages.lexical import per_criterion
 from evidentia.pipeline.stages.models import Cache, Settings, encoder, encoder_space, products, sentence_vectors
-from evidentia.tables.queries import Floats, Ints
 
 AROUND = 4  # itself, the sentence before, the one after, and the mean of the post
 
@@ -50,9 +50,9 @@ class Vectors:
     def fit(self, inputs: Sentences, lesson: Lesson, *, seed: int) -> Parts:
         """Weights of every criterion."""
         taught = inputs.take(lesson.posts)
-        heard = np.concatenate(around(taught.features, taught.offsets, self.context), axis=1)
+        columns = np.concatenate(around(taught.features, taught.offsets, self.context), axis=1)
         gold = lesson.gold[inputs.rows(lesson.posts)]
-        return per_criterion(heard, gold, self.strength, solver="lbfgs")
+        return per_criterion(columns, gold, self.strength, solver="lbfgs")
 
     def score(self, space: Parts, model: Parts, inputs: Sentences) -> Floats:
         """The log odds of every sentence for every criterion."""

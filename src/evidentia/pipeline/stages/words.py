@@ -8,8 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
+from evidentia.array_types import Ints
 from evidentia.pipeline.stage import Parts
-from evidentia.tables.queries import Ints
 
 Kind = Literal["words", "characters"]
 _SETTINGS: dict[str, dict[str, Any]] = {

@@ -8,7 +8,7 @@ from typing import Any
 
 from evidentia.report.page.figure import Figure, Spec, table_of, tooltip, x
 from evidentia.report.page.selective_figures import SHARE, Rows
-from evidentia.report.page.selective_view import View, labels
+from evidentia.report.page.selective_view import SelectiveView, labels
 from evidentia.report.page.theme import BLUE, GREY, ORANGE, VERMILLION
 from evidentia.results.names import parse_name
 from evidentia.results.selective import REFUSED, UNTESTED
@@ -67,7 +67,7 @@ def asides(deltas: Sequence[Delta]) -> list[Aside]:
     return [Aside(kind, reason, tuple(names)) for (kind, reason), names in found.items()]
 
 
-def matched_figures(view: View) -> tuple[Figure, ...]:
+def matched_figures(view: SelectiveView) -> tuple[Figure, ...]:
     """The mean error at each coverage: of two systems by each signal, or of one system by all signals."""
     if view.comparison is None:
         rows = [row for signal in view.stems for row in _own_rows(view, signal, view.labels[signal])]
@@ -83,7 +83,7 @@ def matched_figures(view: View) -> tuple[Figure, ...]:
     return tuple(figure for figure in made if figure is not None)
 
 
-def _own_rows(view: View, signal: str, label: str) -> Rows:
+def _own_rows(view: SelectiveView, signal: str, label: str) -> Rows:
     return [
         (label, entry["details"]["coverage"], entry["value"], *(entry["ci"] or (None, None)))
         for name, entry in view.measures.items()
@@ -91,7 +91,7 @@ def _own_rows(view: View, signal: str, label: str) -> Rows:
     ]
 
 
-def _their_rows(view: View, signal: str) -> Rows:
+def _their_rows(view: SelectiveView, signal: str) -> Rows:
     """The other system's values from the comparison; their intervals are those of its band, which is of the absolute error."""
     assert view.comparison is not None
     bands = view.content.figure(f"{view.systems[1].prefix}risk_coverage_band_{view.stems[signal]}")
@@ -111,7 +111,7 @@ def _their_rows(view: View, signal: str) -> Rows:
     return rows
 
 
-def _matched(view: View, name: str, title: str, rows: Rows, series: str) -> Figure | None:
+def _matched(view: SelectiveView, name: str, title: str, rows: Rows, series: str) -> Figure | None:
     if not rows:
         return None
     table = table_of(name, title, (series, "coverage", "error", "low", "high"), rows)
@@ -162,7 +162,7 @@ def _matched(view: View, name: str, title: str, rows: Rows, series: str) -> Figu
     return Figure(name, title, words, table, spec)
 
 
-def forest_figures(view: View) -> tuple[Figure, ...]:
+def forest_figures(view: SelectiveView) -> tuple[Figure, ...]:
     """The differences that were tested, with intervals and what they mean; those on one scale in one figure."""
     if view.comparison is None:
         return ()
@@ -176,7 +176,7 @@ def forest_figures(view: View) -> tuple[Figure, ...]:
     return tuple(made)
 
 
-def _forest(view: View, name: str, title: str, deltas: Sequence[Delta]) -> Figure:
+def _forest(view: SelectiveView, name: str, title: str, deltas: Sequence[Delta]) -> Figure:
     signals = labels(dict.fromkeys(_signal(delta) for delta in deltas if _signal(delta)))
     rows: Rows = [
         (

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from evidentia.report.page.figure import Figure, Spec, table_of, tooltip, x
-from evidentia.report.page.selective_view import System, View
+from evidentia.report.page.selective_view import DrawnSystem, SelectiveView
 from evidentia.report.page.theme import BLUE, GREY, ORANGE, PURPLE
 from evidentia.report.tables import Table, Value
 from evidentia.results.names import parse_name
@@ -17,19 +17,19 @@ SHARE = {"format": ".3~%", "grid": False, "tickCount": 6}
 Rows = list[tuple[Value, ...]]
 
 
-def curve_figures(view: View) -> tuple[Figure, ...]:
+def curve_figures(view: SelectiveView) -> tuple[Figure, ...]:
     """Risk and joint risk over coverage, a pair for each signal, best signal first."""
     made = [_curve(view, signal, column) for signal in view.stems for column in ("risk", "joint_risk")]
     return tuple(figure for figure in made if figure is not None)
 
 
-def signal_figures(view: View) -> tuple[Figure, ...]:
+def signal_figures(view: SelectiveView) -> tuple[Figure, ...]:
     """Which confidence is worth most, and what ties do to the areas."""
     made = (_ranking(view), _ties(view, "AURC"), _ties(view, "AUGRC"), _overlay(view))
     return tuple(figure for figure in made if figure is not None)
 
 
-def _curve(view: View, signal: str, column: str) -> Figure | None:
+def _curve(view: SelectiveView, signal: str, column: str) -> Figure | None:
     """One curve for each system, with its band, its end, and how far both reach."""
     drawn = {system.label: found for system in view.systems if (found := _drawn(view, system, signal, column))}
     rows, shown = [row for found in drawn.values() for row in found], list(drawn)
@@ -75,7 +75,7 @@ def _curve(view: View, signal: str, column: str) -> Figure | None:
     return Figure(f"{column}_{view.stems[signal]}", title, f"{what} {ends}{bands}{_of_abs(view)}", table, spec)
 
 
-def _drawn(view: View, system: System, signal: str, column: str) -> Rows:
+def _drawn(view: SelectiveView, system: DrawnSystem, signal: str, column: str) -> Rows:
     """A curve's points, at most 500, its band where there is one, and its end."""
     stem = view.stems[signal]
     steps = view.content.figure(f"{system.prefix}risk_coverage_{stem}")
@@ -103,7 +103,7 @@ def thinned(rows: Sequence[tuple[Value, ...]], most: int = MOST_POINTS) -> list[
     return [rows[round(place * last / (most - 1))] for place in range(most)]
 
 
-def _overlay(view: View) -> Figure | None:
+def _overlay(view: SelectiveView) -> Figure | None:
     """The curves of all signals of the run itself, without bands."""
     if len(view.stems) < 2:
         return None
@@ -141,7 +141,7 @@ def _overlay(view: View) -> Figure | None:
     return Figure("signals_risk", "All confidence signals", words, table, spec, wide=True)
 
 
-def _ranking(view: View) -> Figure | None:
+def _ranking(view: SelectiveView) -> Figure | None:
     rows: Rows = [
         (view.labels[signal], place, entry["value"], *(entry["ci"] or (None, None)))
         for place, (signal, (_, entry)) in enumerate(view.excess.items(), 1)
@@ -176,7 +176,7 @@ def _ranking(view: View) -> Figure | None:
     return Figure("signals", "Which confidence knows best when it is wrong?", words, table, spec, wide=True)
 
 
-def _ties(view: View, base: str) -> Figure | None:
+def _ties(view: SelectiveView, base: str) -> Figure | None:
     rows: Rows = []
     for name, entry in view.measures.items():
         ties = entry["details"].get("tie_sensitivity")
@@ -221,7 +221,7 @@ def _ties(view: View, base: str) -> Figure | None:
     return Figure(f"ties_{base}", f"How much ties matter: {base}", words, table, spec)
 
 
-def _reach(view: View) -> list[Spec]:
+def _reach(view: SelectiveView) -> list[Spec]:
     """A line where the first of two systems stops answering."""
     if view.comparison is None:
         return []
@@ -265,11 +265,11 @@ def _has_bands(rows: Rows) -> bool:
     return any(row[1] == "band" for row in rows)
 
 
-def _units(view: View) -> str:
+def _units(view: SelectiveView) -> str:
     return f"{view.dataset['unit']}s"
 
 
-def _of_abs(view: View) -> str:
+def _of_abs(view: SelectiveView) -> str:
     """Curves are of the absolute error, whatever loss the areas were asked for."""
     return (
         ""

@@ -6,7 +6,7 @@ from collections import Counter
 
 from evidentia.report.page.figure import Figure, table_of, tooltip, x
 from evidentia.report.page.selective_figures import Rows, row_axis
-from evidentia.report.page.selective_view import System, View
+from evidentia.report.page.selective_view import DrawnSystem, SelectiveView
 from evidentia.report.page.theme import BLUE, SKY, VERMILLION
 
 MOST_ITEMS = 24  # rows of the picture of items; with more kinds of items they are drawn as one
@@ -19,12 +19,12 @@ OUTCOMES = {
 }
 
 
-def item_figures(view: View) -> tuple[Figure, ...]:
+def item_figures(view: SelectiveView) -> tuple[Figure, ...]:
     """One picture for each system of what becomes of its items."""
     return tuple(_items(view, system) for system in view.systems if system.items in view.content.items)
 
 
-def _items(view: View, system: System) -> Figure:
+def _items(view: SelectiveView, system: DrawnSystem) -> Figure:
     columns, there = view.content.items[system.items], set(view.content.items["items"]["cluster_id"])
     kept = zip(*(columns[name] for name in ("cluster_id", "item", "pred", "gt")), strict=True)
     told = [(item, _outcome(view, pred, gt)) for one, item, pred, gt in kept if one in there]
@@ -60,7 +60,7 @@ def _items(view: View, system: System) -> Figure:
     return Figure(f"{system.prefix}items", f"Answered and left open: {system.label}", words, table, spec)
 
 
-def _outcome(view: View, pred: str, gt: str) -> str:
+def _outcome(view: SelectiveView, pred: str, gt: str) -> str:
     if not pred:
         return "abstained"
     if not view.people:

@@ -19,7 +19,7 @@ from evidentia.report.page.selective_deltas import (
 )
 from evidentia.report.page.selective_figures import curve_figures, signal_figures
 from evidentia.report.page.selective_items import item_figures
-from evidentia.report.page.selective_view import View
+from evidentia.report.page.selective_view import SelectiveView
 from evidentia.results.names import parse_name
 
 HALF = 0.5  # the coverage of the first screen, where the system reaches it
@@ -46,7 +46,7 @@ class Card:
 
 def selective_page(content: Content) -> dict[str, Any]:
     """Everything that the template asks for."""
-    view = View(content)
+    view = SelectiveView(content)
     numbers = content.numbers
     items, curves, matched = item_figures(view), curve_figures(view), matched_figures(view)
     signals, forests = signal_figures(view), forest_figures(view)
@@ -75,7 +75,7 @@ def selective_page(content: Content) -> dict[str, Any]:
     }
 
 
-def cards(view: View) -> list[Card]:
+def cards(view: SelectiveView) -> list[Card]:
     """The five numbers that matter most, of those that the result has."""
     signal = next(iter(view.stems), None)
     made = [_cmax(view), _at_one_coverage(view, signal)]
@@ -101,7 +101,7 @@ AREAS = {
 }
 
 
-def _cmax(view: View) -> Card | None:
+def _cmax(view: SelectiveView) -> Card | None:
     if "Cmax" not in view.measures:
         return None
     words = (
@@ -110,7 +110,7 @@ def _cmax(view: View) -> Card | None:
     return Card("Cmax", "Answered (Cmax)", view.measures["Cmax"], words)
 
 
-def _at_one_coverage(view: View, signal: str | None) -> Card | None:
+def _at_one_coverage(view: SelectiveView, signal: str | None) -> Card | None:
     """The mean error at half of the items where it is known, else at the largest coverage that is reached."""
     found = {
         float(entry["details"]["coverage"]): (name, entry)
@@ -152,7 +152,7 @@ def _cut(name: str) -> str | None:
     return None if cut is None else cut.kind
 
 
-def _kinds(view: View) -> list[dict[str, Any]]:
+def _kinds(view: SelectiveView) -> list[dict[str, Any]]:
     """All numbers, by what they are about."""
     made: dict[str, list[tuple[str, Any]]] = {kind: [] for kind in KINDS}
     for name, entry in view.measures.items():
@@ -169,11 +169,11 @@ def _kind(name: str) -> str:
     return "answers" if parsed.base in {"Cmax", "MAE"} else "areas"
 
 
-def _at_coverages(view: View) -> list[tuple[str, Mapping[str, Any]]]:
+def _at_coverages(view: SelectiveView) -> list[tuple[str, Mapping[str, Any]]]:
     return [(name, entry) for name, entry in view.measures.items() if _cut(name) == "coverage"]
 
 
-def _compared(view: View) -> dict[str, Any] | None:
+def _compared(view: SelectiveView) -> dict[str, Any] | None:
     """The comparison, laid out: what is read first, each family, and what was not tested."""
     comparison = view.comparison
     if comparison is None:

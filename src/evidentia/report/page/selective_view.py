@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from evidentia.evaluation.selective_curves import AGAINST, stems
+from evidentia.evaluation.item_curves import AGAINST, stems
 from evidentia.report.page.content import Content
 from evidentia.results.names import parse_name
 
@@ -15,7 +15,7 @@ LONGEST = 36  # letters of a name in a figure; the page has it in full
 
 
 @dataclass(frozen=True)
-class System:
+class DrawnSystem:
     """One of the systems of a page: what it is called, and how the files of its curves begin."""
 
     name: str
@@ -25,7 +25,7 @@ class System:
 
 
 @dataclass(frozen=True)
-class View:
+class SelectiveView:
     """A selective result, read."""
 
     content: Content
@@ -91,16 +91,16 @@ class View:
         return labels(self.dataset["signals"])
 
     @cached_property
-    def systems(self) -> tuple[System, ...]:
+    def systems(self) -> tuple[DrawnSystem, ...]:
         """The run, and the one that it is compared with."""
         if self.comparison is None:
             name = str(self.dataset["mode"] or self.content.name)
-            return (System(name, labels([name])[name], "", "items"),)
+            return (DrawnSystem(name, labels([name])[name], "", "items"),)
         names = [str(self.comparison["system"]), str(self.comparison["baseline"])]
         short = labels(names)
         own, other = (
-            System(names[0], short[names[0]], "", "items"),
-            System(names[1], short[names[1]], AGAINST, "against_items"),
+            DrawnSystem(names[0], short[names[0]], "", "items"),
+            DrawnSystem(names[1], short[names[1]], AGAINST, "against_items"),
         )
         return own, other
 

@@ -1,4 +1,4 @@
-"""Risk-coverage curves as data: every step, and bands on a grid of coverages from a run's resampling plan."""
+"""Risk-coverage curves of items as data: every step, and bands on a grid of coverages from a run's resampling plan."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from evidentia.array_types import Floats
 from evidentia.evaluation.intervals import Resampling
-from evidentia.evaluation.selective import Readings
+from evidentia.evaluation.items import plan_over
 from evidentia.results import Curve
 from evidentia.stats.coverage import counts_to_reach
 from evidentia.stats.intervals import percentile_limits
-from evidentia.stats.resampling import ResamplingPlan
+from evidentia.stats.resampling import ResamplingPlan, over_replicates
 from evidentia.stats.risk_coverage import Ranking, ranking
-from evidentia.stats.threads import in_threads
 from evidentia.tables.items import Items
-from evidentia.tables.queries import Floats
 
 GRID = tuple(f"{step / 50:g}" for step in range(1, 51))
 AGAINST = "against_"  # how the files of the other run's curves begin
@@ -56,7 +55,7 @@ def against_curves(run: Items, other: Items, signals: Sequence[str], resampling:
     """
     shared = other.restricted_to(run.cluster_ids)
     names = {signal: stem for signal, stem in stems(signals).items() if _has(shared, signal)}
-    return risk_coverage_curves(shared, names, resampling, Readings(shared, ()).plan(resampling), AGAINST)
+    return risk_coverage_curves(shared, names, resampling, plan_over(shared, resampling), AGAINST)
 
 
 def _has(items: Items, signal: str) -> bool:
@@ -80,32 +79,31 @@ def _steps(items: Items, order: Ranking, name: str, title: str) -> Curve:
 def _bands(items: Items, order: Ranking, level: float, plan: ResamplingPlan) -> dict[str, Column]:
     """Risk and joint risk where each coverage of the grid is first reached; a resample that stops short is left out."""
     sizes = np.bincount(items.cluster, minlength=len(items.cluster_ids)).astype(float)
-    values = np.full((2, len(GRID), plan.resamples), np.nan)
 
-    def work(rows: slice, weights: Floats) -> None:
-        values[:, :, rows] = _on_grid(order, weights, sizes @ weights)
+    def on_grid(weights: Floats) -> dict[str, Floats]:
+        return _on_grid(order, weights, sizes @ weights)
 
-    for _ in in_threads(work, plan.blocks()):
-        pass
-    point = _on_grid(order, np.ones((len(sizes), 1)), np.array([sizes.sum()]))[:, :, 0]
+    values = over_replicates(on_grid, plan)
+    points = on_grid(np.ones((len(sizes), 1)))
     columns: dict[str, Column] = {"coverage": tuple(float(c) for c in GRID)}
-    for what, one, many in zip(("risk", "joint_risk"), point, values, strict=True):
-        limits = percentile_limits(many, level)
-        columns |= {what: _column(one), f"{what}_low": _column(limits.low), f"{what}_high": _column(limits.high)}
-    columns["left_out"] = tuple(np.isnan(values[0]).sum(axis=1).astype(float).tolist())
+    for name, replicates in values.items():
+        limits = percentile_limits(replicates, level)
+        columns |= {name: _column(points[name][:, 0])}
+        columns |= {f"{name}_low": _column(limits.low), f"{name}_high": _column(limits.high)}
+    columns["left_out"] = tuple(np.isnan(values["risk"]).sum(axis=1).astype(float).tolist())
     return columns
 
 
-def _on_grid(order: Ranking, weights: Floats, total: Floats) -> Floats:
-    """Risk and joint risk at every coverage of the grid: 2 x grid x weightings."""
+def _on_grid(order: Ranking, weights: Floats, total: Floats) -> dict[str, Floats]:
+    """Risk and joint risk at every coverage of the grid: grid x weightings."""
     steps, totals = order.under(weights), np.rint(total).astype(np.int64)
-    found = np.full((2, len(GRID), weights.shape[1]), np.nan)
+    risk, joint = (np.full((len(GRID), weights.shape[1]), np.nan) for _ in range(2))
     for place, coverage in enumerate(GRID):
         count = counts_to_reach(float(coverage), totals)
         there = count <= steps.predicted
-        risk = np.where(there, steps.mean_loss(np.where(there, count, 1)), np.nan)
-        found[0, place], found[1, place] = risk, risk * count / np.maximum(totals, 1)
-    return found
+        risk[place] = np.where(there, steps.mean_loss(np.where(there, count, 1)), np.nan)
+        joint[place] = risk[place] * count / np.maximum(totals, 1)
+    return {"risk": risk, "joint_risk": joint}
 
 
 def _column(values: Floats) -> Column:

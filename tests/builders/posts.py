@@ -8,12 +8,12 @@ from itertools import pairwise
 import numpy as np
 from hypothesis import strategies as st
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.corpus import Criterion, Posts
 from evidentia.corpus.posts import rows_of
 from evidentia.pipeline.fold import Division
 from evidentia.pipeline.stage import Lesson, Parts, Stage, View
 from evidentia.protocol.folds import outer_folds
-from evidentia.tables.queries import Bools, Floats, Ints
 
 SLEEP = Criterion("SLEEP", "Sleeps badly at night")
 MOOD = Criterion("MOOD", "Sad mood", ("crying",))

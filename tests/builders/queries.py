@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 from evidentia.evaluation import evaluate_run
+from evidentia.evaluation.evaluate import evaluate_items
 from evidentia.evaluation.intervals import Resampling
-from evidentia.evaluation.selective_result import evaluate_items
 from evidentia.measures import PROFILES, resolve
 from evidentia.results import Estimate
 from evidentia.results.profiles import SELECTIVE
