@@ -179,5 +179,5 @@ def no_twin(definition: Definition) -> NoTwinError:
     measure = definition.measure
     return NoTwinError(
         f"{measure.base} has no twin in evidentia.verify, so its numbers cannot be verified. "
-        f"Define one for the family {measure.family} (CONTRIBUTING.md, Add a measure)."
+        f"Define one for the family {measure.family} (CONTRIBUTING.md, A measure)."
     )
