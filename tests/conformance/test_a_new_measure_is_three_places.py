@@ -7,14 +7,17 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import evidentia.verify
 from evidentia.measures import MEASURES
+from evidentia.results import catalogue
 from evidentia.results.measure import Measure
 from evidentia.synth import synthetic_run
+from evidentia.verify import ranking, twins
 from evidentia.verify.plan import has_twin
 
 DEFINITION = '''
@@ -137,6 +140,23 @@ def test_a_measure_without_its_definition_is_named_by_verify(home: Path) -> None
     assert "Unknown measure 'RPrecision'" in verified.stdout
 
 
+def test_a_twin_that_fails_is_named_with_its_line(home: Path) -> None:
+    (home / "new_measure" / "broken.py").write_text(TWIN.replace("top = [", "top = study.nothing_of_the_kind, ["))
+    assert run(home, "evaluate", "run.parquet", "-o", "broken", *EVALUATE).returncode == 0
+    verified = run(home, "verify", "broken", "--json", places="definition,broken")
+    assert verified.returncode == 1
+    assert "its twin fails with AttributeError at broken.py:" in verified.stdout
+
+
+def test_a_name_is_registered_once() -> None:
+    with pytest.raises(ValueError, match=r"MRR .* is registered already"):
+        catalogue.register([next(measure for measure in MEASURES if measure.base == "MRR")])
+    with pytest.raises(ValueError, match=r"mrr .* is registered already"):
+        catalogue.register([replace(MEASURES[0], base="mrr")])
+    with pytest.raises(ValueError, match="Recall of the family ranking has a twin already"):
+        twins.register(ranking.family)
+
+
 def without_a_twin(measures: Iterable[Measure]) -> list[str]:
     """The measures of queries that verification cannot compute."""
     return [measure.base for measure in measures if measure.family != "selective" and not has_twin(measure)]
@@ -147,8 +167,6 @@ def test_every_registered_measure_has_a_twin() -> None:
 
 
 def test_a_new_measure_without_a_twin_is_reported() -> None:
-    from dataclasses import replace
-
     assert without_a_twin((*MEASURES, replace(MEASURES[0], base="Dummy"))) == ["Dummy"]
 
 

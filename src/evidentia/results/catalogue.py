@@ -61,7 +61,9 @@ _ALIAS = re.compile(r"(?P<word>[A-Za-z_]+?)[_@](?P<cut>\d+|all)(?P<group>\[.*\])
 def register(measures: Iterable[Measure]) -> None:
     """Add measures; every one is told apart by its base name, its cut and the parameters that must be written."""
     for measure in measures:
-        assert measure.key not in {known.key for known in MEASURES}, f"{measure.base} is registered already"
+        base = _BASES.get(measure.base.lower(), measure.base)
+        if base != measure.base or measure.key in {known.key for known in MEASURES}:
+            raise ValueError(f"A measure that is called {measure.base} and written the same way is registered already.")
         MEASURES.append(measure)
         _BASES.setdefault(measure.base.lower(), measure.base)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
+from traceback import extract_tb
 from typing import Any
 
 from evidentia.results.profiles import Profile
@@ -15,6 +17,7 @@ from evidentia.verify.study import Group, Study
 from evidentia.verify.tally import Tally
 from evidentia.verify.warnings import about_intervals, undefined_criteria, untuned_folds
 
+FAILURES = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 Progress = Callable[[int, int], None] | None
 
 
@@ -102,7 +105,14 @@ def check_measures(summary: Mapping[str, Any], points: Points, tally: Tally, pro
 
 
 def _check_entry(where: str, reported: Mapping[str, Any], entry: Entry, points: Points, tally: Tally) -> None:
-    definition, measure, number = entry.definition, entry.definition.measure, points.number(entry)
+    definition, measure = entry.definition, entry.definition.measure
+    try:
+        number = points.number(entry)
+    except FAILURES as error:
+        at = extract_tb(error.__traceback__)[-1]
+        failure = f"its twin fails with {type(error).__name__} at {Path(at.filename).name}:{at.lineno}"
+        tally.exact(f"{where}: value", failure, None)
+        return
     tally.number(f"{where}: value", reported["value"], number.value)
     words = {
         "definition": definition.expanded,

@@ -102,9 +102,7 @@ class TwinFamily:
 
     def add(self, base: str, twin: Twin, *, when: Mapping[str, str] | None = None) -> None:
         """Add the twin of a measure; ``when`` names the choices that it is for, and the others have a twin without it."""
-        variants = self.twins.setdefault((self.name, base), [])
-        variants.append((when or {}, twin))
-        variants.sort(key=lambda variant: -len(variant[0]))
+        self.twins.setdefault((self.name, base), []).append((when or {}, twin))
 
     def mean(
         self, base: str, *, population: Population = everyone, proportion: bool = False
@@ -158,7 +156,13 @@ TWINS: dict[tuple[str, str], list[tuple[Mapping[str, str], Twin]]] = {}
 def register(family: TwinFamily) -> None:
     """Make the twins of one more family known."""
     for key, variants in family.twins.items():
-        TWINS.setdefault(key, []).extend(variants)
+        known = TWINS.setdefault(key, [])
+        if any(when == other for when, _ in variants for other, _ in known):
+            raise ValueError(f"{key[1]} of the family {key[0]} has a twin already.")
+        known += variants
+        known.sort(
+            key=lambda variant: -len(variant[0])
+        )  # a twin for certain choices comes before the one for all others
 
 
 def twin_of(definition: Definition) -> Twin:
@@ -175,5 +179,5 @@ def no_twin(definition: Definition) -> NoTwinError:
     measure = definition.measure
     return NoTwinError(
         f"{measure.base} has no twin in evidentia.verify, so its numbers cannot be verified. "
-        f"Define one for the family {measure.family} (CONTRIBUTING.md, Add a measure)."
+        f"Define one for the family {measure.family} (CONTRIBUTING.md, A measure)."
     )
