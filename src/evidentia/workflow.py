@@ -196,7 +196,7 @@ def _loaded(result: object) -> Run | RunSource:
 
 
 def _ensure_comparison_writable(out: Path, results: Sequence[object], *, force: bool) -> None:
-    if any(isinstance(one, str | Path) and Path(one).resolve() == out.resolve() for one in results):
+    if any(isinstance(result, str | Path) and Path(result).resolve() == out.resolve() for result in results):
         raise InputError(
             "The comparison cannot be written over a result that it compares. Choose another folder with -o."
         )
@@ -205,7 +205,10 @@ def _ensure_comparison_writable(out: Path, results: Sequence[object], *, force: 
 
 def _called(results: Sequence[Run | RunSource]) -> list[str]:
     """A name for every result: its folder's, numbered where two folders are called the same."""
-    plain = [f"system {i}" if isinstance(one, Run) else one.name or f"system {i}" for i, one in enumerate(results, 1)]
+    plain = [
+        f"system {i}" if isinstance(result, Run) else result.name or f"system {i}"
+        for i, result in enumerate(results, 1)
+    ]
     return [name if name not in plain[:i] else f"{name} ({i + 1})" for i, name in enumerate(plain)]
 
 

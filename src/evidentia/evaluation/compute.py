@@ -351,9 +351,9 @@ def _add(sums: ExactSums, added: Added, piece: Queries, codes: Ints | None, weig
         return
     for code in np.unique(codes):  # a post falls into several groups: each sees only its own queries of that post
         part = piece.take(np.flatnonzero(codes == code))
-        found = np.unique(part.post)
-        some = None if weights is None else weights[found]
-        sums.add(added.statistic.columns(part, added.args), np.full(len(found), code), some)
+        posts_of_part = np.unique(part.post)
+        some = None if weights is None else weights[posts_of_part]
+        sums.add(added.statistic.columns(part, added.args), np.full(len(posts_of_part), code), some)
 
 
 def population_size(queries: Queries, population: Population, args: Args, grouping: Grouping) -> tuple[Ints, Ints]:

@@ -107,10 +107,10 @@ def print_place(console: Console, out: Path, files: str) -> None:
 
 def _print_losses(console: Console, evaluation: Evaluation) -> None:
     """Which stage to mend first."""
-    found = evaluation.attribution
-    if found is None or not found.losses.missed:
+    attribution = evaluation.attribution
+    if attribution is None or not attribution.losses.missed:
         return
-    lost = found.losses
+    lost = attribution.losses
     stages = {"retriever cut": lost.retriever, "gate": lost.gate, "K": lost.k, "ranking": lost.ranking}
     told = ", ".join(f"{stage} {count:,}" for stage, count in stages.items())
     gold, alerts = counted(lost.gold, "gold sentence"), counted(lost.false_alerts, "false alert")

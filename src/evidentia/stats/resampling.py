@@ -55,9 +55,9 @@ class ResamplingPlan:
             return self._draw(start, stop)
         if "all" not in self._cache:
             self._cache["all"] = np.empty((self.resamples, self.clusters), np.uint16)
-        drawn, made = self._cache["all"], self._made[0]
-        if stop > made:  # as far as asked for, so that the first blocks are in work while later ones are drawn
-            drawn[made:stop] = self._draw(made, stop)
+        drawn, count = self._cache["all"], self._made[0]
+        if stop > count:  # as far as asked for, so that the first blocks are in work while later ones are drawn
+            drawn[count:stop] = self._draw(count, stop)
             self._made[0] = stop
         return drawn[start:stop]
 

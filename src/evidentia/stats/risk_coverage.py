@@ -101,13 +101,13 @@ class Steps:
     def wholes(self) -> dict[Total, Floats]:
         """The last of the risks, of the joint losses and of the losses, without the way there, in small blocks."""
         many = self.weights.shape[1]
-        found = np.zeros((3, many))
+        totals = np.zeros((3, many))
         size = min(many, max(1, CACHED_CELLS // max(len(self.ranked.loss), 1)))
         sums = _WholeSums(self.ranked, size)
         for start in range(0, many if len(self.ranked.loss) else 0, size):
             rows = slice(start, min(start + size, many))
-            found[:, rows] = sums.of(np.ascontiguousarray(self.weights[:, rows].T, np.int64))
-        return {"risks": found[0], "joint": found[1], "lost": found[2]}
+            totals[:, rows] = sums.of(np.ascontiguousarray(self.weights[:, rows].T, np.int64))
+        return {"risks": totals[0], "joint": totals[1], "lost": totals[2]}
 
     def whole(self, total: Total) -> Floats:
         """The sum over all items of the risks so far, of the losses so far, or of the losses."""

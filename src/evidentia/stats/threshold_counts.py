@@ -59,10 +59,10 @@ class ThresholdSteps:
 
     def counts(self, weights: Floats) -> ThresholdCounts:
         """The counts under some weightings (clusters x weightings)."""
-        made = (self.matrix @ weights.astype(self.kind)).reshape(2, self.rows, weights.shape[1])
+        counts = (self.matrix @ weights.astype(self.kind)).reshape(2, self.rows, weights.shape[1])
         for row in range(1, self.rows):  # numpy's own cumsum along this axis is slower
-            made[:, row] += made[:, row - 1]
-        return ThresholdCounts(made[0], made[1])
+            counts[:, row] += counts[:, row - 1]
+        return ThresholdCounts(counts[0], counts[1])
 
     def over(self, plan: ReplicatePlan) -> ThresholdCounts:
         """The counts in every replicate of a plan."""
