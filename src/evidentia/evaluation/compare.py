@@ -11,7 +11,7 @@ from evidentia.array_types import Floats, Ints
 from evidentia.errors import InputError, counted, shown
 from evidentia.evaluation.choose import MeasureChoice
 from evidentia.evaluation.cluster_sums import per_cluster
-from evidentia.evaluation.compute import Computation, compute, simulated_kind
+from evidentia.evaluation.compute import Computation, compute
 from evidentia.evaluation.deltas import Contrast, DeltaBuilder, OnMismatch, judged, refuse_settings
 from evidentia.evaluation.intervals import Resampling
 from evidentia.evaluation.plan import (
@@ -25,6 +25,7 @@ from evidentia.evaluation.plan import (
     with_tuned_decisions,
 )
 from evidentia.evaluation.replicates import replicate
+from evidentia.evaluation.sample_counts import simulated_kind
 from evidentia.measures import Definition, Profile, resolve
 from evidentia.measures.core import Additive, Macro
 from evidentia.results import Comparison, Delta, Design, pairs
