@@ -6,13 +6,30 @@ suite reads the hand-worked tests of the measures, so it must be able to import 
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from pathlib import Path
 
-from hypothesis import HealthCheck, settings
+import pytest
+from hypothesis import settings
 
-settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("patient")  # no test depends on the speed of a machine
+from sampling import is_default, mark_the_rest_slow
+
 os.environ["EVIDENTIA_NO_REPORT"] = "1"
 sys.path.insert(0, str(Path(__file__).parent / "measures"))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    gc.disable()  # until all tests are collected: they stay, and need not be looked through again and again
+    settings.load_profile("sample" if is_default(config) else "whole")  # no test depends on the speed of a machine
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    mark_the_rest_slow(items, whole=config.option.markexpr == "slow")
+
+
+def pytest_collection_finish() -> None:
+    gc.enable()
+    gc.freeze()

@@ -71,20 +71,20 @@ def ablate(
         spread = _over_seeds(runs[1:], corpus, out, workers=workers, bar=bar)
         with bar("comparing"):
             rows = _rows(judged, out, judging, spread)
-        made = Ablation(
+        ablation = Ablation(
             rows,
             tuple(_gamma_points(judged[-1].evaluation)),
             tuple(_grid_points(out / judged[-1].folder / "thresholds.json")),
             tuple(_seeds(config, seeds)),
             store.seconds(),
             judged[-1].verified,
-            tuple(one.folder for one in judged if not one.passed),
+            tuple(step.folder for step in judged if not step.passed),
         )
-        write_ablation(made, out)
+        write_ablation(ablation, out)
         more = {"seeds": _seeds(config, seeds), "files": _hashes(out)}
         write_manifest(out, config, corpus, plan, seconds=store.seconds(), schema=MANIFEST_SCHEMA, **more)
         _tidy(out)
-    return made
+    return ablation
 
 
 def finished(config: Config, out: Path, *, seeds: int) -> bool | None:
@@ -122,7 +122,9 @@ def _hashes(out: Path) -> dict[str, str]:
     results = [path.parent for path in out.glob("steps/*/result/manifest.json")] + list(out.glob("comparison-*"))
     files = [path for path in out.rglob("*") if path.is_file() and path.name != LOCK]
     own = [path for path in files if not {out / WORK, out / "seeds", *results} & {*path.parents}]
-    listed = {path.relative_to(out).as_posix(): path for path in (*own, *(one / "manifest.json" for one in results))}
+    listed = {
+        path.relative_to(out).as_posix(): path for path in (*own, *(result / "manifest.json" for result in results))
+    }
     return {name: sha256(listed[name]) for name in sorted(listed) if name not in {"manifest.json", "verification.json"}}
 
 
@@ -158,8 +160,8 @@ def _judge_all(plan: Plan, store: Checkpoints, corpus: Corpus, out: Path, *, jud
         write_tables(tables_of(plan, store, variant), place)
         is_last = number == len(variants) - 1
         how = judging if is_last else replace(judging, verify=False, report=False)
-        found = judge(place, place / RESULT, corpus, how, bar=bar)
-        done.append(_Step(variant, _folder_of(number, variant), found.evaluation, found.passed, found.verified))
+        judged = judge(place, place / RESULT, corpus, how, bar=bar)
+        done.append(_Step(variant, _folder_of(number, variant), judged.evaluation, judged.passed, judged.verified))
     return done
 
 
@@ -167,7 +169,7 @@ def _over_seeds(
     runs: Sequence[tuple[Config, Plan]], corpus: Corpus, out: Path, *, workers: int | None, bar: Bar
 ) -> dict[str, dict[str, list[float]]]:
     """The point figures of every configuration under other seeds: other folds, other draws, the same posts."""
-    found: dict[str, dict[str, list[float]]] = {}
+    values: dict[str, dict[str, list[float]]] = {}
     for other, plan in runs:
         place = out / "seeds" / str(other.protocol.seed)
         with scored(other, plan, place, resume=True, workers=workers, bar=bar) as store:
@@ -178,8 +180,8 @@ def _over_seeds(
                 evaluation = judge(tables, tables / RESULT, corpus, quick, bar=bar).evaluation
                 _keep(tables / RESULT, out / SPREAD / str(other.protocol.seed) / f"{tables.name}.csv")
                 for name, estimate in _figures(evaluation, variant).items():
-                    found.setdefault(variant.name, {}).setdefault(name, []).append(estimate.value)
-    return found
+                    values.setdefault(variant.name, {}).setdefault(name, []).append(estimate.value)
+    return values
 
 
 def _figures(evaluation: Evaluation, variant: Variant) -> dict[str, Estimate]:
@@ -207,19 +209,19 @@ def _rows(
 
 def _deltas(judged: list[_Step], out: Path, judging: Judging) -> dict[str, dict[str, Gain]]:
     """Paired deltas between successive configurations: of what all have, then of what is selected."""
-    found: dict[str, dict[str, Gain]] = {}
+    gains: dict[str, dict[str, Gain]] = {}
     if judging.resamples == 0:
-        return found
+        return gains
     steps = [step for step in judged if step.variant.cuts]
     selecting = [step for step in steps if step.variant.selects != "nothing"]
     for name, some, measures in (("ranking", steps, SHARED), ("selection", selecting, SELECTION)):
-        made = _compared(some, out, f"comparison-{name}", measures, judging, successive=True)
-        for delta in made.deltas:
+        comparison = _compared(some, out, f"comparison-{name}", measures, judging, successive=True)
+        for delta in comparison.deltas:
             if delta.family == "measures" and delta.delta is not None:
-                found.setdefault(delta.system, {})[delta.name] = (delta.delta, delta.ci)
+                gains.setdefault(delta.system, {})[delta.name] = (delta.delta, delta.ci)
     if judged[0] not in steps:  # the one-liner against the whole pipeline
         _compared([judged[0], judged[-1]], out, "comparison-baseline", SHARED, judging, successive=False)
-    return found
+    return gains
 
 
 def _compared(

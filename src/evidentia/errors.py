@@ -93,10 +93,10 @@ def typed(text: str) -> str:
     return repr(text if len(text) <= 80 else text[:77] + "...")
 
 
-def counted(count: int, one: str, many: str | None = None) -> str:
+def counted(count: int, unit: str, many: str | None = None) -> str:
     """Say how many there are of something.
 
     >>> counted(1, "row"), counted(1234, "row"), counted(2, "query", "queries")
     ('1 row', '1,234 rows', '2 queries')
     """
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
+    return f"{count:,} {unit if count == 1 else many or unit + 's'}"

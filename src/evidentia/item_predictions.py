@@ -127,17 +127,17 @@ def _arrays(items: Sequence[ItemPrediction], loss: Loss) -> tuple[Floats, Floats
     """Losses (NaN where abstained) and confidences, ties in the order of participants and items."""
     if loss not in ("abs", "abs_norm"):
         raise InputError('loss must be "abs" or "abs_norm".')
-    ordered = sorted(items, key=lambda one: (one.participant_id, one.item_index))
-    losses = np.array([np.nan if one.pred is None else abs(one.pred - one.gt) for one in ordered], np.float64)
+    ordered = sorted(items, key=lambda item: (item.participant_id, item.item_index))
+    losses = np.array([np.nan if item.pred is None else abs(item.pred - item.gt) for item in ordered], np.float64)
     scale = HIGHEST_SCORE if loss == "abs_norm" else 1
-    return losses / scale, np.array([one.confidence for one in ordered], np.float64)
+    return losses / scale, np.array([item.confidence for item in ordered], np.float64)
 
 
 def _truth(items: Sequence[ItemPrediction]) -> dict[tuple[int, int], int]:
-    found = {(one.participant_id, one.item_index): one.gt for one in items}
-    if len(found) < len(items):
-        raise InputError(f"{counted(len(items) - len(found), 'item')} of a participant occur twice. Keep one of each.")
-    return found
+    truth = {(item.participant_id, item.item_index): item.gt for item in items}
+    if len(truth) < len(items):
+        raise InputError(f"{counted(len(items) - len(truth), 'item')} of a participant occur twice. Keep one of each.")
+    return truth
 
 
 def _replicates(runs: Sequence[Sequence[ItemPrediction]], metric: Metric, resampling: Resampling) -> list[Floats]:
@@ -147,16 +147,16 @@ def _replicates(runs: Sequence[Sequence[ItemPrediction]], metric: Metric, resamp
     people = sorted({participant for participant, _ in _truth(runs[0])})
     if not people:
         raise InputError("There are no items.")
-    parts = [[[one for one in run if one.participant_id == person] for person in people] for run in runs]
+    parts = [[[item for item in run if item.participant_id == person] for person in people] for run in runs]
     plan = ResamplingPlan(len(people), resampling.resamples, resampling.seed)
-    made = [np.empty(resampling.resamples) for _ in runs]
+    values_of_runs = [np.empty(resampling.resamples) for _ in runs]
     for rows, counts in plan.blocks():
         for at, times in zip(range(rows.start, rows.stop), counts.T.astype(np.int64).tolist(), strict=True):
-            for values, part in zip(made, parts, strict=True):
-                drawn = [one for owned, count in zip(part, times, strict=True) for one in owned * count]
+            for values, part in zip(values_of_runs, parts, strict=True):
+                drawn = [item for owned, count in zip(part, times, strict=True) for item in owned * count]
                 value = metric(drawn)
                 values[at] = np.nan if value is None else value
-    return made
+    return values_of_runs
 
 
 def _limits(values: Floats, level: float) -> tuple[tuple[float, float] | None, int]:

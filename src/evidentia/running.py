@@ -19,7 +19,7 @@ from evidentia.evaluation.intervals import Resampling
 from evidentia.pipeline.build import check_extras, encoders_of, model_keys, needs_torch, system_of, token_layer
 from evidentia.pipeline.config import Config
 from evidentia.pipeline.enough import refuse_too_few
-from evidentia.pipeline.lock import take
+from evidentia.pipeline.lock import acquire_lock
 from evidentia.pipeline.outputs import tables_of, write_models, write_tables
 from evidentia.pipeline.plan import FINAL, LOCK, STATE, WORK, Note, Plan, abandon, compute, identity, no_note, start
 from evidentia.pipeline.steps import full
@@ -67,13 +67,17 @@ class Judged:
     @property
     def verified(self) -> str | None:
         """What the second implementation found, in words; None where it was not asked."""
-        found = self.verification
-        if found is None:
+        verification = self.verification
+        if verification is None:
             return None
-        words = "everything matches" if found.passed else counted(len(found.mismatches), "MISMATCH", "MISMATCHES")
-        if not found.comparisons:
+        words = (
+            "everything matches"
+            if verification.passed
+            else counted(len(verification.mismatches), "MISMATCH", "MISMATCHES")
+        )
+        if not verification.comparisons:
             words = "nothing was compared"
-        return f"verified by a second implementation: {found.comparisons:,} comparisons, {words}"
+        return f"verified by a second implementation: {verification.comparisons:,} comparisons, {words}"
 
     @property
     def passed(self) -> bool:
@@ -102,7 +106,7 @@ def clear(out: Path) -> None:
     if not (out / WORK / STATE).is_file() and _schema_of(out / MANIFEST) != SCHEMA:
         raise OutputError(f"{out.name} is not an earlier run: --force leaves it alone. Choose another folder with -o.")
     if (out / WORK).is_dir():
-        take(out / WORK / LOCK).release()  # an OutputError where somebody is at it
+        acquire_lock(out / WORK / LOCK).release()  # an OutputError where somebody is at it
     shutil.rmtree(out)
 
 
@@ -124,8 +128,8 @@ def read_posts_of(config: Config) -> Corpus:
     folder = config.corpus_folder
     if folder is None:
         number = config.corpus.posts
-        made = synthetic_corpus(seed=config.protocol.seed, **({} if number is None else {"posts": number}))
-        return Corpus(made, (), card)
+        posts = synthetic_corpus(seed=config.protocol.seed, **({} if number is None else {"posts": number}))
+        return Corpus(posts, (), card)
     if not folder.is_dir():
         remedy = "Paths in a configuration start from its own folder: correct [corpus] path."
         raise InputError(Problem("MISSING_FOLDER", f"{folder}: no such folder. {remedy}"))
@@ -198,10 +202,10 @@ def is_finished(config: Config, out: Path, schema: str, **more: object) -> bool:
     """Whether a folder holds this, finished; what was made of something else is an InputError. ``more`` is in its manifest too."""
     try:
         manifest = loads((out / MANIFEST).read_bytes())
-        made, ours = {name: manifest[name] for name in ("identity", *more)}, bool(manifest["schema"] == schema)
+        recorded, ours = {name: manifest[name] for name in ("identity", *more)}, bool(manifest["schema"] == schema)
     except (OSError, ValueError, KeyError, TypeError):
         return False
-    if ours and made != {"identity": _identity(config, planned(config, read_posts_of(config))), **more}:
+    if ours and recorded != {"identity": _identity(config, planned(config, read_posts_of(config))), **more}:
         raise InputError(
             f"{out.resolve().name} is finished, and was made with another {', '.join(('configuration', *more))}, "
             "corpus or version. Choose another folder with -o."
@@ -212,11 +216,11 @@ def is_finished(config: Config, out: Path, schema: str, **more: object) -> bool:
 def has_passed(result: Path) -> bool:
     """What a result says of itself; one that cannot be read has not passed."""
     try:
-        sound = all(one["status"] != "failed" for one in loads((result / "summary.json").read_bytes())["checks"])
+        sound = all(check["status"] != "failed" for check in loads((result / "summary.json").read_bytes())["checks"])
         if not (result / "verification.json").exists():
             return sound
-        said = loads((result / "verification.json").read_bytes())
-        return sound and said["comparisons"] > 0 and not said["mismatches"]
+        verification = loads((result / "verification.json").read_bytes())
+        return sound and verification["comparisons"] > 0 and not verification["mismatches"]
     except (OSError, ValueError, KeyError, TypeError):
         return False
 
@@ -288,8 +292,8 @@ def judge(tables: Path, out: Path, corpus: Corpus, judging: Judging, *, bar: Bar
     if not judging.verify:
         return Judged(out, evaluation, None)
     with bar("verifying") as progress:
-        found = verify_result(out, progress=progress)
-    return Judged(out, evaluation, found)
+        verification = verify_result(out, progress=progress)
+    return Judged(out, evaluation, verification)
 
 
 def _identity(config: Config, plan: Plan) -> str:
@@ -298,11 +302,11 @@ def _identity(config: Config, plan: Plan) -> str:
 
 def _versions(config: Config, *names: str) -> dict[str, str]:
     """Of these libraries, and of those behind torch where a stage uses them."""
-    found = {name: version(name) for name in names}
+    versions = {name: version(name) for name in names}
     for name in _BEHIND_TORCH if needs_torch(config) else ():
         with suppress(PackageNotFoundError):  # what the cache knows needs no library
-            found[name] = version(name)
-    return found
+            versions[name] = version(name)
+    return versions
 
 
 def _model_hashes(out: Path) -> dict[str, str]:

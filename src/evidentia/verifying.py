@@ -44,30 +44,36 @@ def verify_result(
         raise InputError("Nothing can be redrawn read-only. Leave one of the two out.")
     folder = result_of(Path(path))
     sentences = None if texts is None else read_texts(Path(texts))
-    found = verify_numbers(folder, progress, inputs=None if inputs is None else Path(inputs))
+    verification = verify_numbers(folder, progress, inputs=None if inputs is None else Path(inputs))
     if not is_plain(folder):
         report = ComparedReport()  # nothing is read through a link or from a device
     elif (folder / ABLATION).is_file():
-        found, report = _with_parts(found, folder, progress), _ablation_report(folder)
+        verification, report = _with_parts(verification, folder, progress), _ablation_report(folder)
     else:
-        report = _report_of(folder, sentences, sound=found.passed)
+        report = _report_of(folder, sentences, sound=verification.passed)
     if redraw and report.not_compared:
         draw_again(folder, report)
-        report = _report_of(folder, sentences, sound=found.passed)
-    found = _with_report(found, report)
-    earlier = _check_earlier(folder, found, report, read_only=read_only, redraw=redraw) if found.passed else ()
+        report = _report_of(folder, sentences, sound=verification.passed)
+    verification = _with_report(verification, report)
+    earlier = (
+        _check_earlier(folder, verification, report, read_only=read_only, redraw=redraw) if verification.passed else ()
+    )
     if not read_only and not earlier:
-        found.save(folder)
-        restate(folder, report, passed=found.passed)
-    return _joined(found, Check("earlier verification", len(earlier), len(earlier)), earlier) if earlier else found
+        verification.save(folder)
+        restate(folder, report, passed=verification.passed)
+    return (
+        _joined(verification, Check("earlier verification", len(earlier), len(earlier)), earlier)
+        if earlier
+        else verification
+    )
 
 
 def _check_earlier(
-    folder: Path, found: Verification, report: ComparedReport, *, read_only: bool, redraw: bool
+    folder: Path, verification: Verification, report: ComparedReport, *, read_only: bool, redraw: bool
 ) -> tuple[Mismatch, ...]:
     """What ``verification.json`` and the page tell of an earlier verification, of a folder that passes now."""
-    wrong = check_earlier(folder, found, replaceable=not read_only, redraw=redraw)
-    claim = check_claim(folder, report, found.comparisons, trusted=not wrong, replaceable=not read_only)
+    wrong = check_earlier(folder, verification, replaceable=not read_only, redraw=redraw)
+    claim = check_claim(folder, report, verification.comparisons, trusted=not wrong, replaceable=not read_only)
     return (*wrong, *claim)
 
 
@@ -81,7 +87,7 @@ def result_of(path: Path) -> Path:
     return inner
 
 
-def _with_parts(found: Verification, folder: Path, progress: Progress | None) -> Verification:
+def _with_parts(verification: Verification, folder: Path, progress: Progress | None) -> Verification:
     """With the results and comparisons of an ablation, each verified by itself; nothing is written into them."""
     for name in open_ablation(folder).nested:
         part = folder / name
@@ -89,11 +95,11 @@ def _with_parts(found: Verification, folder: Path, progress: Progress | None) ->
             made = verify_result(
                 part, inputs=part.parent if part.name == INSIDE_A_RUN else None, read_only=True, progress=progress
             )
-            wrong = tuple(replace(one, where=f"{name}: {one.where}") for one in made.mismatches)
-            found = _joined(found, Check(name, made.comparisons, len(wrong)), wrong)
+            wrong = tuple(replace(mismatch, where=f"{name}: {mismatch.where}") for mismatch in made.mismatches)
+            verification = _joined(verification, Check(name, made.comparisons, len(wrong)), wrong)
         except InputError as error:
-            found = _joined(found, Check(name, 1, 1), (Mismatch(name, str(error), None),))
-    return found
+            verification = _joined(verification, Check(name, 1, 1), (Mismatch(name, str(error), None),))
+    return verification
 
 
 def _ablation_report(folder: Path) -> ComparedReport:
@@ -117,13 +123,15 @@ def _report_of(folder: Path, texts: Mapping[str, str] | None, *, sound: bool) ->
     return compare_report(folder, [name for name in contents(folder)[0] if is_drawn(name)], sound=sound, texts=texts)
 
 
-def _with_report(found: Verification, report: ComparedReport) -> Verification:
+def _with_report(verification: Verification, report: ComparedReport) -> Verification:
     """One comparison for a report that is as it is drawn, whatever its formats; every difference counts."""
     if not report.files and not report.mismatches:
-        return found
+        return verification
     wrong = report.mismatches
-    return _joined(found, Check(REPORT, max(1, len(wrong)), len(wrong)), wrong)
+    return _joined(verification, Check(REPORT, max(1, len(wrong)), len(wrong)), wrong)
 
 
-def _joined(found: Verification, check: Check, mismatches: tuple[Mismatch, ...]) -> Verification:
-    return replace(found, checks=(*found.checks, check), mismatches=(*found.mismatches, *mismatches))
+def _joined(verification: Verification, check: Check, mismatches: tuple[Mismatch, ...]) -> Verification:
+    return replace(
+        verification, checks=(*verification.checks, check), mismatches=(*verification.mismatches, *mismatches)
+    )

@@ -178,7 +178,7 @@ def _systems(results: Sequence[Run | RunSource], names: Sequence[str] | None) ->
     called = list(names) if names is not None else _called(results)
     if len(called) != len(results):
         raise InputError(f"There are {len(results)} results but {len(called)} names.")
-    runs = [one if isinstance(one, Run) else one.run for one in results]
+    runs = [result if isinstance(result, Run) else result.run for result in results]
     return [NamedRun(name, run) for name, run in zip(called, runs, strict=True)]
 
 

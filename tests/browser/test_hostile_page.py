@@ -66,7 +66,8 @@ def check(page: Page, width: int, where: str) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= width, where
 
 
-@pytest.mark.parametrize("size", [WIDE, PHONE], ids=["desk", "phone"])
+@pytest.mark.sample(every=2)
+@pytest.mark.parametrize("size", [PHONE, WIDE], ids=["phone", "desk"])
 def test_nothing_runs_and_nothing_is_wider_than_the_screen(
     visit: Visit, hostile: Hostile, size: dict[str, int]
 ) -> None:
@@ -189,6 +190,7 @@ def swollen(content: Content) -> Content:
     return replace(Content.from_dict(json.loads(text)), name=f"{LONG}.csv")
 
 
+@pytest.mark.sample(every=2)
 @pytest.mark.parametrize("size", [WIDE, PHONE], ids=["desk", "phone"])
 def test_a_page_with_names_of_ten_thousand_letters_keeps_its_shape(
     visit: Visit, hostile: Hostile, tmp_path: Path, size: dict[str, int]

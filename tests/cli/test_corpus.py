@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from corpus.small import CRITERIA, DOCUMENTS, LABELS, Make, maker
+from builders.corpora import CRITERIA, DOCUMENTS, LABELS, Make, maker
 from corpus.test_redsm5 import written
 
 from .command import contents, evidentia, refused

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from builders.runs import Files
 from evidentia import workflow
 from evidentia.results import loads
 
 from .command import contents, evidentia, evidentia_apart, refused
-from .small import Files
 
 Write = Callable[..., Path]
 HEAD = "post_id,criterion_id,gold_sent_uids,ranked_sent_uids,selected_sent_uids,state"

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from builders.runs import Files, Saved
 from evidentia.results.folder import replace_file
 from evidentia.verifying import verify_numbers
 
 from .command import PLAIN, contents, evidentia, program, refused
-from .small import Files, Saved
 
 LONG = "x" * 300
 QUICK = ("--resamples", "0", "--quiet")
@@ -151,6 +151,7 @@ def foreign(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.sample(every=2)
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_what_an_encoding_lacks_is_escaped(encoding: str, foreign: Path) -> None:
     words = ("evaluate", foreign, "--by", "grüppe", "--resamples", 0)
@@ -198,6 +199,22 @@ def started(files: Files, out: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=env)
 
 
+def stopped_while_it_writes(files: Files, out: Path) -> subprocess.Popen[bytes]:
+    """The command, stopped in the middle; begun again where it was faster than the signal."""
+    for _ in range(20):
+        command = started(files, out)
+        until(lambda: partial(out.parent) or command.poll() is not None)  # noqa: B023
+        if command.returncode is None:
+            command.send_signal(signal.SIGSTOP)
+            os.waitid(os.P_PID, command.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)  # it may take its time to stop
+            if partial(out.parent):
+                return command
+            command.send_signal(signal.SIGCONT)
+        command.communicate()
+        shutil.rmtree(out)
+    raise AssertionError("the command was never met while it wrote")
+
+
 def partial(folder: Path) -> list[Path]:
     return list(folder.glob(".*.partial"))
 
@@ -214,10 +231,10 @@ def quick(files: Files, out: Path) -> None:
 
 
 @linux
+@pytest.mark.sample(every=2)
 @pytest.mark.parametrize("name", ["out", "other"])
 def test_what_a_killed_command_left_is_cleared_by_the_next(name: str, files: Files, tmp_path: Path) -> None:
-    command = started(files, tmp_path / "out")
-    until(lambda: partial(tmp_path))
+    command = stopped_while_it_writes(files, tmp_path / "out")
     command.kill()
     command.wait()
     assert partial(tmp_path)
@@ -227,9 +244,7 @@ def test_what_a_killed_command_left_is_cleared_by_the_next(name: str, files: Fil
 
 @linux
 def test_what_a_living_command_writes_is_left_alone_and_the_first_to_finish_wins(files: Files, tmp_path: Path) -> None:
-    command = started(files, tmp_path / "out")
-    until(lambda: partial(tmp_path))
-    command.send_signal(signal.SIGSTOP)
+    command = stopped_while_it_writes(files, tmp_path / "out")
     try:
         (writing,) = partial(tmp_path)
         quick(files, tmp_path / "out")

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from builders.runs import Files
+
 from .abstaining import FEW, Abstaining
 from .command import Ran, evidentia
-from .small import Files
 
 GOLDEN = Path(__file__).parent / "golden"
 UPDATE = os.environ.get("EVIDENTIA_UPDATE_GOLDEN") == "1"

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
+from builders.pipelines import small_config, small_corpus
+
 from .command import evidentia
-from .pipelines import small_config, small_corpus
 
 PHRASE = "zebulon lent quokkas"  # a name and what one person wrote, in one post; one word of it in two
 CONFIG = '[retriever]\nkind = "{kind}"\n[reranker]\nlearners = ["words", "characters"]\nmodel = "logistic"\n'

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from builders.runs import Files
 from evidentia.results import loads
 
 from .command import Ran, contents, evidentia
-from .small import Files
 
 
 def names(ran: Ran) -> set[str]:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from builders.runs import Files, Saved
 from evidentia import workflow
 from evidentia.results import loads
 
 from .command import contents, evidentia, refused
-from .small import Files, Saved
 
 FEW = ("--measures", "AUROC,MRR", "--quiet")
 

@@ -17,13 +17,13 @@ import polars as pl
 import pytest
 from safetensors.numpy import load_file, save
 
+from builders.pipelines import small_pipeline
 from evidentia.pipeline.store import write_sums
 from evidentia.protocol import apply_tuning, read_tuning
 from evidentia.tables import read_run
 from evidentia.tables.cells import unquoted
 
 from .command import Ran, contents, evidentia, evidentia_apart, refused
-from .pipelines import small_config, small_corpus
 
 COLUMNS = (
     *("post_id", "criterion_id", "prob", "state", "tau_neg", "tau_pos", "selected_sent_uids", "ranked_sent_uids"),
@@ -36,11 +36,7 @@ MARKER = "seven grey herons stood behind the locked pharmacy"
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A corpus, and in `run` what was learnt from it."""
-    home = tmp_path_factory.mktemp("home")
-    small_corpus(home / "corpus")
-    ran = evidentia("run", small_config(home), "-o", home / "run", "--resamples", "0", "--no-report", "--no-verify")
-    assert ran.code == 0, ran
-    return home
+    return small_pipeline(tmp_path_factory)
 
 
 @pytest.fixture
@@ -57,6 +53,10 @@ def records(home: Path) -> dict[str, dict[str, Any]]:
 def lines(path: Path, posts: Iterable[object]) -> Path:
     path.write_text("".join(json.dumps(post) + "\n" for post in posts), encoding="utf-8")
     return path
+
+
+def few_posts(home: Path, folder: Path) -> Path:
+    return lines(folder / "few.jsonl", list(records(home).values())[:4])
 
 
 def read(path: Path) -> pl.DataFrame:
@@ -401,15 +401,16 @@ def places(content: Any) -> list[tuple[Any, Any]]:
     return [place for key, inner in members for place in ((content, key), *places(inner)[:40])]
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.sample(every=8)
+@pytest.mark.parametrize("seed", range(16))
 def test_a_model_that_was_edited_with_new_hashes_is_refused_or_applied(
     seed: int, model: Path, home: Path, tmp_path: Path
 ) -> None:
-    random = np.random.default_rng(seed)
+    random, posts = np.random.default_rng(seed), few_posts(home, tmp_path)
     files = sorted(path for path in model.rglob("*.json") if path.name != "sums.json")
     for path in files:
         before = path.read_bytes()
-        for _ in range(12):
+        for _ in range(3):
             document = json.loads(before)
             options = places(document)
             holder, key = options[random.integers(len(options))]
@@ -417,19 +418,20 @@ def test_a_model_that_was_edited_with_new_hashes_is_refused_or_applied(
             holder[key] = new[random.integers(len(new))]
             path.write_text(json.dumps(document))
             renew(model)
-            ran = evidentia("predict", model, home / "corpus", "-o", tmp_path / "a.csv", "--force")
+            ran = evidentia("predict", model, posts, "-o", tmp_path / "a.csv", "--force")
             assert ran.code in {0, 2}, (path.name, key, holder[key], ran)
             assert ran.code == 0 or "evidentia: " in ran.err
         path.write_bytes(before)
 
 
 def test_arrays_that_were_exchanged_with_new_hashes_are_refused(model: Path, home: Path, tmp_path: Path) -> None:
+    posts = few_posts(home, tmp_path)
     for path in sorted(model.rglob("*.safetensors")):
         before = path.read_bytes()
         for content in (b"", before[: len(before) // 2], before[::-1], *other_arrays(path)):
             path.write_bytes(content)
             renew(model)
-            ran = evidentia("predict", model, home / "corpus", "-o", tmp_path / "a.csv", "--force")
+            ran = evidentia("predict", model, posts, "-o", tmp_path / "a.csv", "--force")
             assert ran.code in {0, 2}, (path, ran)
         path.write_bytes(before)
 

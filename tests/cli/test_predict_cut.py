@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
+import shutil
 import warnings
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from builders.pipelines import small_config, small_corpus, small_pipeline
 from evidentia.corpus import read_posts
 from evidentia.pipeline.predict import load_trained
 
 from .command import evidentia
-from .pipelines import small_config, small_corpus
 
 
 def posts_in(home: Path) -> list[tuple[str, list[str]]]:
@@ -25,17 +26,17 @@ def posts_in(home: Path) -> list[tuple[str, list[str]]]:
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """`run` learnt from sentences that were given, `cut` from the same as lines of a text."""
     home = tmp_path_factory.mktemp("home")
-    small_corpus(home / "corpus")
+    for name in ("corpus", "run"):
+        shutil.copytree(small_pipeline(tmp_path_factory) / name, home / name)
     (home / "other").mkdir()
     small_corpus(home / "other" / "corpus")
     texts = [{"post_id": post, "text": "\n".join(said)} for post, said in posts_in(home)]
     (home / "other" / "corpus" / "documents.jsonl").write_text("".join(json.dumps(one) + "\n" for one in texts))
-    for place, name, more in ((home, "run", ""), (home / "other", "cut", 'splitter = "lines"\n')):
-        config = small_config(place)
-        config.write_text(config.read_text().replace("[protocol]", f"{more}[protocol]"))
-        words = ("--resamples", "0", "--no-report", "--no-verify", "-q")
-        ran = evidentia("run", config, "-o", home / name, *words)
-        assert ran.code == 0, ran
+    config = small_config(home / "other")
+    config.write_text(config.read_text().replace("[protocol]", 'splitter = "lines"\n[protocol]'))
+    words = ("--resamples", "0", "--no-report", "--no-verify", "-q")
+    ran = evidentia("run", config, "-o", home / "cut", *words)
+    assert ran.code == 0, ran
     return home
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from builders.pipelines import small_config, small_corpus
 from evidentia.errors import InputError
 from evidentia.pipeline.encoders.make import make_encoder, make_pair_scorer
 from evidentia.pipeline.predict import load_trained
@@ -19,7 +20,6 @@ from evidentia.pipeline.store import write_sums
 from pipeline.encoders.server import Answer, Server, embeddings, serving
 
 from .command import contents, evidentia, evidentia_apart, refused
-from .pipelines import small_config, small_corpus
 
 TOKEN = "the-bank-token-31415"
 KIND = '[retriever]\nkind = "openai:{url}/v1,m"\n[retriever.model]\napi_key_env = "EMBEDDINGS_KEY"\nretries = 0\n'
@@ -184,6 +184,7 @@ SECRETS = (
 )
 
 
+@pytest.mark.sample(every=3)
 @pytest.mark.parametrize("url", SECRETS)
 def test_a_key_inside_an_address_is_refused_and_never_repeated(
     url: str, model: Path, home: Path, tmp_path: Path

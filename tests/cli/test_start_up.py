@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 import evidentia
+from builders.runs import Files
 
 from .command import PLAIN, evidentia_apart, program
-from .small import Files
+from .command import evidentia as evidentia_here
 
 COMMANDS = (
     "evaluate",
@@ -75,7 +76,7 @@ def test_every_command_is_listed_with_what_it_does() -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help_of_its_own(command: str) -> None:
-    ran = evidentia_apart(command, "-h")
+    ran = evidentia_here(command, "-h")
     assert (ran.code, ran.err) == (0, "")
     assert f"Usage: evidentia {command} " in ran.out
     assert "--help" in ran.out
@@ -96,6 +97,7 @@ def test_shell_completion_knows_the_commands() -> None:
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+@pytest.mark.sample(every=2)
 @pytest.mark.parametrize(
     "words", ["measures", "measures --names", "explain MAP@10", "evaluate RUN --json", "evaluate RUN"]
 )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from .small import Make, maker
+from builders.corpora import Make, maker
 
 
 @pytest.fixture

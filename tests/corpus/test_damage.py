@@ -11,12 +11,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from builders.corpora import CRITERIA, DOCUMENTS, HEADER, LABELS, Make, maker, the_problem
 from evidentia.corpus import read_corpus, validate_corpus
-
-from .small import CRITERIA, DOCUMENTS, HEADER, LABELS, Make, maker, the_problem
+from sampling import examples
 
 SECRET = "grey herons at night"
 TEXT_POST = {"post_id": "p3", "text": f"{SECRET}\nand by day"}
@@ -90,7 +90,7 @@ def _one_of(draw: st.DrawFn, everywhere: list[Place]) -> Place:
     return everywhere[draw(st.integers(0, len(everywhere) - 1))]
 
 
-@settings(deadline=None, max_examples=500)
+@examples(500)
 @given(damaged())
 def test_a_damaged_corpus_is_read_or_refused(corpus: Corpus) -> None:
     with TemporaryDirectory() as folder:

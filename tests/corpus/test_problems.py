@@ -7,10 +7,9 @@ import json
 
 import pytest
 
+from builders.corpora import CRITERIA, DOCUMENTS, HEADER, LABELS, Make, says, the_problem
 from evidentia.corpus import read_posts, validate_corpus
 from evidentia.errors import InputError
-
-from .small import CRITERIA, DOCUMENTS, HEADER, LABELS, Make, says, the_problem
 
 SECRET = "I have not slept in days"
 P2 = DOCUMENTS[1]

@@ -9,12 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from builders.corpora import CRITERIA, DOCUMENTS, LABELS, Make, maker
 from evidentia.corpus import Criterion, read_corpus, read_criteria, read_posts, validate_corpus
 from evidentia.errors import InputError
 from growth import growth
 from shared_data.data import folder as shared
-
-from .small import CRITERIA, DOCUMENTS, LABELS, Make, maker
 
 SLEEP = Criterion("SLEEP", "Sleeps too little or too much.")
 

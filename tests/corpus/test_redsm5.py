@@ -13,13 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from builders.corpora import says
 from cli.command import contents
 from evidentia.corpus import read_corpus
 from evidentia.corpus.redsm5 import ANNOTATIONS, POSTS, import_redsm5, read_redsm5
 from evidentia.corpus.symptoms import SYMPTOMS
 from evidentia.errors import InputError, OutputError
-
-from .small import says
 
 POST_COLUMNS = ("post_id", "text")
 COLUMNS = ("post_id", "sentence_id", "sentence_text", "DSM5_symptom", "status", "explanation")

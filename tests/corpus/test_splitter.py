@@ -8,12 +8,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from builders.corpora import Make, the_problem
 from evidentia.corpus import read_corpus
 from evidentia.corpus.splitter import SPLITTERS, Span, _found, split
 from evidentia.errors import InputError
 from growth import growth
-
-from .small import Make, the_problem
 
 WORDS = (
     *("I", "am", "tired", "e.g.", "Dr.", "U.S.", "J.K.", "p.m.", "etc.", "no.", "1.", "2)", "a.", "$5.00", "Why", "So"),

@@ -6,11 +6,10 @@ import json
 
 import pytest
 
+from builders.corpora import DOCUMENTS, Make
 from evidentia.corpus import corpus_stats, read_corpus
 from evidentia.corpus.stats import CriterionStats, Lengths
 from shared_data.data import folder as shared
-
-from .small import DOCUMENTS, Make
 
 
 def test_a_small_corpus_by_hand(make: Make) -> None:

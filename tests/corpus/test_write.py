@@ -11,11 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from builders.corpora import Make
 from cli.command import contents
 from evidentia.corpus import Criterion, Posts, read_corpus, write_corpus
 from evidentia.errors import InputError, OutputError
-
-from .small import Make
 
 ids = st.text(
     st.characters(exclude_categories=("Cs", "Cc", "Zs", "Zl", "Zp"), exclude_characters="|"), min_size=1, max_size=12

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import evidentia
 from evidentia.report.reference import measure_reference
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -24,6 +25,17 @@ def test_links_between_pages_lead_somewhere(page: str) -> None:
     links = [link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link]
     missing = [link for link in links if not ((ROOT / page).parent / link).exists()]
     assert missing == []
+
+
+def test_the_python_reference_has_every_public_name() -> None:
+    listed = re.findall(r"^::: evidentia\.(\w+)$", (ROOT / "docs" / "api.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert set(evidentia.__all__) <= set(listed)
+    assert len(listed) == len(set(listed))
+
+
+def test_every_page_is_in_the_navigation_of_the_site() -> None:
+    nav = re.findall(r": ([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(nav) == sorted([*(page.name for page in (ROOT / "docs").glob("*.md")), "decisions/index.md"])
 
 
 def test_the_readme_has_its_two_commands() -> None:

@@ -1,5 +1,5 @@
 """The small runs that these tests share."""
 
-from cli.small import files, saved, split_files, split_saved
+from builders.runs import files, saved, split_files, split_saved
 
 __all__ = ["files", "saved", "split_files", "split_saved"]

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 import evidentia
+from builders.runs import Files
 from cli.points import point_estimates
-from cli.small import Files
 from evidentia.results import Evaluation
 
 STD = {"contract": statistics.stdev, "e2e": statistics.stdev, "paper": statistics.stdev, "audit": statistics.pstdev}

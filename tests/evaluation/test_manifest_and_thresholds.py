@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 import evidentia
+from builders.runs import Files, Saved
 from cli.points import point_estimates
-from cli.small import Files, Saved
 
 BUDGETS = {"FPR=3%": 0.03, "FPR=5%": 0.05, "FPR=10%": 0.1}
 

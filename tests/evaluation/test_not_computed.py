@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 import evidentia
+from builders.runs import Files
 from cli.points import point_estimates
-from cli.small import Files
 from evidentia.measures import PROFILES, canonical
 from evidentia.results import Evaluation
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evidentia.evaluation.evaluate import evaluate_run
@@ -17,6 +17,7 @@ from evidentia.evaluation.operating_points import operating_curves, threshold_gr
 from evidentia.results import Estimate
 from evidentia.synth import synthetic_run
 from evidentia.tables import Run, read_run
+from sampling import examples
 
 Rows = Sequence[tuple[str, int, float]]  # post, label, prob
 Point = dict[str, Any]
@@ -131,14 +132,14 @@ probabilities = st.sampled_from([0.0, 0.01, 0.2, 0.29, 0.5, 1.0]) | st.floats(0,
 small_runs = st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 1), probabilities), min_size=1, max_size=12)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(rows=small_runs, data=st.data())
 def test_small_runs_agree_with_the_library(rows: Rows, data: st.DataObject) -> None:
     tau = data.draw(st.sampled_from([prob for _, _, prob in rows]))
     check_against_the_library(frame(rows), [tau], Resampling(resamples=20))
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(rows=small_runs)
 def test_the_ratio_is_that_of_a_plain_loop(rows: Rows) -> None:
     run = read_run(frame(rows))

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 import evidentia
+from builders.runs import Files, Saved
 from cli.points import point_estimates
-from cli.small import Files, Saved
 from evidentia.results import loads
 
 

@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 import evidentia
+from builders.runs import Files, Saved, evaluated
 from cli.command import contents, evidentia_apart
 from cli.points import point_estimates
-from cli.small import Files, Saved, evaluated
 
 
 def test_the_same_input_gives_the_same_bytes(files: Files, saved: Saved, tmp_path: Path) -> None:

@@ -109,6 +109,7 @@ def in_groups(replicate: int, column: str) -> dict[str, list[Copy]]:
     return parts
 
 
+@pytest.mark.sample(every=2)
 @pytest.mark.parametrize("column", [None, "fold", "criterion", "state", "has_evidence", "subreddit"])
 def test_everything_the_contract_reports_equals_the_loop_in_every_group(column: str | None) -> None:
     found, _ = everything()

@@ -38,6 +38,7 @@ def by_default() -> str:
     return summary(ten_criteria())
 
 
+@pytest.mark.sample(every=2)
 @pytest.mark.parametrize("block", [1, 7, 512])
 def test_the_size_of_a_block_changes_no_byte(block: int) -> None:
     assert summary(ten_criteria(), block=block) == by_default()

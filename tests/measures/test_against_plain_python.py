@@ -9,12 +9,13 @@ import numpy as np
 import plain_ranking as plain
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evidentia.evaluation import evaluate_run
 from evidentia.measures import kernels
 from evidentia.tables import read_run
+from sampling import examples
 
 KS = ("1", "2", "3", "10", "ALL")
 LETTERS = "abcdefghijklmnop"
@@ -49,7 +50,7 @@ READINGS = {
 }
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(queries)
 def test_every_ranking_measure_is_what_plain_python_says(drawn: list[tuple[Query, int]]) -> None:
     frame = pl.DataFrame(
@@ -94,7 +95,7 @@ def mean(values: list[float]) -> float | None:
 score = st.one_of(st.sampled_from([0.0, -0.0, 1.0, 1.0 + 2**-52, -3.0]), st.floats(-1e9, 1e9))
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.lists(st.lists(st.tuples(score, st.booleans()), max_size=12), min_size=1, max_size=6))
 def test_gold_ranks_are_places_in_a_stable_sort(pools: list[list[tuple[float, bool]]]) -> None:
     flat = [candidate for pool in pools for candidate in pool]
@@ -118,7 +119,7 @@ def test_gold_ranks_do_not_depend_on_how_the_work_is_cut(monkeypatch: pytest.Mon
     assert kernels.gold_ranks(scores, gold, offsets).values.tolist() == whole.values.tolist()
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(st.tuples(score, st.booleans()), min_size=1, max_size=10))
 def test_a_ranking_taken_from_candidates_keeps_the_input_order_of_equal_scores(
     pool: list[tuple[float, bool]],

@@ -9,17 +9,18 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from small import query, run_of
 
+from builders.queries import query, run_of
 from evidentia.evaluation import evaluate_run
 from evidentia.results import Evaluation
 from evidentia.tables import read_run
+from sampling import examples
 
 metrics = pytest.importorskip("sklearn.metrics")
-many = settings(max_examples=60, deadline=None)
+many = examples(60)
 # few values force ties, 0 and 1 are the extremes, and any other double may come too
 probs = st.one_of(st.sampled_from([0.0, 0.1, 0.3, 0.5, 0.7, 1.0]), st.floats(0, 1, allow_subnormal=False))
 judged = st.lists(st.tuples(st.booleans(), probs), min_size=1, max_size=40)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from small import F, detector, estimate, exactly, query, run_of, value
 
+from builders.queries import F, detector, estimate, exactly, query, run_of, value
 from evidentia.errors import InputError, UnknownNameError
 from evidentia.evaluation import evaluate_run
 from evidentia.measures import PROFILES, resolve

@@ -6,23 +6,24 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from small import F, detector, estimate, exactly, query, run_of, value
 
+from builders.queries import F, detector, estimate, exactly, query, run_of, value
 from evidentia.errors import InputError
 from evidentia.evaluation import evaluate_run
 from evidentia.protocol.thresholds import fpr_budget_threshold
 from evidentia.results import Evaluation, Finding
 from evidentia.tables import Run
 from evidentia.workflow import evaluate
+from sampling import examples
 
 # 1: the largest threshold among those that maximise TPR within the budget
 
 scored = st.lists(st.tuples(st.sampled_from([0.0, 0.2, 0.5, 0.9, 1.0]), st.booleans()), max_size=15)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(scored, st.sampled_from([0.0, 0.05, 0.2, 0.5, 1.0]))
 def test_1_the_threshold_is_the_largest_of_the_best_within_budget(
     rows: list[tuple[float, bool]], budget: float
@@ -92,7 +93,7 @@ tenths = st.integers(0, 10).map(lambda i: i / 10)
 nearby = st.one_of(tenths, tenths.map(lambda p: float(np.nextafter(p, 0))), st.floats(0, 1))
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(st.lists(st.tuples(st.integers(0, 1), nearby), min_size=1, max_size=25))
 def test_4_ece_bins_hold_every_prob_once(rows: list[tuple[int, float]]) -> None:
     bins: dict[int, list[tuple[int, float]]] = {}

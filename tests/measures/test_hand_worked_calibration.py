@@ -11,8 +11,8 @@ import pytest
 from scipy.optimize import brentq
 from scipy.special import expit
 from scipy.special import logit as log_odds
-from small import F, detector, estimate, exactly, hand_worked, value
 
+from builders.queries import F, detector, estimate, exactly, hand_worked, value
 from evidentia.measures.calibration import bin_of
 from evidentia.tables import Run
 

@@ -6,8 +6,8 @@ import math
 
 import polars as pl
 import pytest
-from small import F, detector, estimate, exactly, hand_worked, query, run_of, value
 
+from builders.queries import F, detector, estimate, exactly, hand_worked, query, run_of, value
 from evidentia.errors import InputError
 from evidentia.tables import Run
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from small import F, estimate, exactly, hand_worked, query, run_of, value
 
+from builders.queries import F, estimate, exactly, hand_worked, query, run_of, value
 from evidentia.errors import InputError
 from evidentia.evaluation import evaluate_run
 from evidentia.tables import Run

@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import log2
 
 import pytest
-from small import F, estimate, exactly, hand_worked, query, run_of, value
 
+from builders.queries import F, estimate, exactly, hand_worked, query, run_of, value
 from evidentia.tables import Run
 
 

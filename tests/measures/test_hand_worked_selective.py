@@ -7,8 +7,8 @@ from fractions import Fraction
 from functools import partial
 
 import pytest
-from small import F, answers, exactly, hand_worked, losing, selective, selective_estimate
 
+from builders.queries import F, answers, exactly, hand_worked, losing, selective, selective_estimate
 from evidentia.checks import check_items
 from evidentia.evaluation.evaluate import evaluate_items
 from evidentia.evaluation.intervals import Resampling

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small import F, answers, exactly, hand_worked, losing, selective, selective_estimate
 
+from builders.queries import F, answers, exactly, hand_worked, losing, selective, selective_estimate
 from evidentia.evaluation.evaluate import evaluate_items
 from evidentia.evaluation.intervals import Resampling
 from evidentia.selective import augrc, aurc, cmax, evaluate, risk_at_coverage

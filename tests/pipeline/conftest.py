@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,6 +9,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
+from sharing import shared_folder
 
 from .stopping import begin, cheap
 
@@ -43,15 +44,11 @@ class Whole:
 @pytest.fixture(scope="session")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Whole:
     """The undisturbed run, made once for all processes that run tests."""
-    base = tmp_path_factory.getbasetemp()
-    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    home = shared / "undisturbed"
-    home.mkdir(exist_ok=True)
-    with (home / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        made = Whole(cheap(home), home / "whole")
-        if not (made.out / "manifest.json").exists():
-            started = begin(made.config, made.out, *made.words)
-            assert started.wait() == 0, started.words
-            assert not (made.out / "work").exists()
-    return made
+
+    def make(home: Path) -> None:
+        started = begin(cheap(home), home / "whole", *WORDS)
+        assert started.wait() == 0, started.words
+        assert not (home / "whole" / "work").exists()
+
+    home = shared_folder(tmp_path_factory, "undisturbed", make)
+    return Whole(home / "pipeline.toml", home / "whole")

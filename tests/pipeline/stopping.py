@@ -23,7 +23,7 @@ posts = {posts}
 folds = 3
 seed = {seed}
 [run]
-workers = 2
+workers = 1
 [reranker]
 learners = ["words"]
 model = "logistic"
@@ -207,14 +207,20 @@ def moments(
     yield lambda s: Moment("removing", s.new("manifest.json"), 0.0, s.new("manifest.json"), verify=True)
 
 
-def kill_often(
-    config: Path, out: Path, whole: Path, *words: object, steps: int, trainings: int, seed: int
-) -> list[str]:
-    """Kill a run at many moments, each time continued; then let it finish. Returns the phases in which kills landed."""
-    random, landed = np.random.default_rng(seed), []
-    for planned in moments(random, whole, steps=steps, trainings=trainings):
+def kill_often(config: Path, out: Path, whole: Path, *words: object, steps: int, often: bool, seed: int) -> list[str]:
+    """Kill a run in every phase, once or at many moments, each time continued; then let it finish.
+
+    Returns the phases in which kills landed.
+    """
+    random, landed, tried = np.random.default_rng(seed), [], set()
+    for planned in moments(random, whole, steps=steps, trainings=4 if often else 1):
         moment = planned(Signs(out))
-        started = begin(config, out, "--resume", *words, *(() if moment.verify else ("--no-verify",)))
+        if moment.phase in tried and not often:
+            continue
+        tried.add(moment.phase)
+        workers = 2 if moment.phase in {"opening", "training"} else 1
+        more = () if moment.verify else ("--no-verify",)
+        started = begin(config, out, "--resume", "--workers", workers, *words, *more)
         until(moment.sign, started)
         limit = time.monotonic() + moment.delay
         until(lambda at=limit, m=moment: time.monotonic() >= at or m.latest(), started)  # type: ignore[misc]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evidentia.errors import InputError
@@ -17,6 +17,7 @@ from evidentia.pipeline.config import Config, parse_config, read_config
 from evidentia.pipeline.config.models import settings_of
 from evidentia.pipeline.config.reader import subtables
 from evidentia.pipeline.config.text import all_tables
+from sampling import examples
 
 from .configs import LEAST, config, problems, refused, the_problem
 
@@ -258,7 +259,7 @@ def outcome(content: Any) -> Config | InputError:
         return error
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.one_of(tables, values, tables.map(lambda content: LEAST | content)))
 @example({"corpus": {"path": "x", "posts": -1}, "protocol": []})
 @example({1: {2: 3}})
@@ -275,7 +276,7 @@ def test_anything_is_a_configuration_or_an_input_error(content: Any) -> None:
     assert repr(content) == before
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.data())
 def test_one_key_of_any_value_is_taken_or_told_by_its_name(data: st.DataObject) -> None:
     place, table = data.draw(st.sampled_from(list(all_tables())))

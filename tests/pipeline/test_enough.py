@@ -7,9 +7,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from builders.posts import MOOD, SLEEP, posts_of
 from evidentia.corpus import Posts
 from evidentia.errors import InputError
 from evidentia.pipeline.build import system_of
@@ -18,9 +19,9 @@ from evidentia.pipeline.outputs import final_decider, tables_of
 from evidentia.pipeline.plan import FINAL, Plan, compute
 from evidentia.pipeline.steps import full
 from evidentia.pipeline.store import Checkpoints
+from sampling import examples
 
 from .configs import config
-from .small import MOOD, SLEEP, posts_of
 
 WORDS = ("sleep", "night", "mood", "rain", "bread", "river", "train", "coffee", "book", "walk", "cat", "cry")
 NOTHING = {"reranker": {"kind": "none"}, "graph": {"kind": "none"}}  # learns
@@ -93,7 +94,7 @@ def test_copies_of_one_text_cannot_be_cross_fitted_on() -> None:
     assert refusal(plan_of(posts, gate={"calibrate": "isotonic", "kind": "best"}, **NOTHING)) == ""
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(
     st.lists(st.booleans(), min_size=6, max_size=20),
     st.sampled_from(["auto", "isotonic"]),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
+from builders.posts import divided, permuted, posts_of
 from evidentia.array_types import Floats, Ints
 from evidentia.corpus import Criterion, Posts
 from evidentia.corpus.posts import rows_of
@@ -20,8 +21,6 @@ from evidentia.pipeline.stages.ltr import LearnToRank
 from evidentia.pipeline.stages.propagation import Propagation
 from evidentia.protocol.folds import InnerSplit
 from evidentia.synth import synthetic_corpus
-
-from .small import divided, permuted, posts_of
 
 Names = frozenset[str]
 STEPS = (
@@ -46,7 +45,7 @@ def run(
     for step in steps:
         outcomes[step.name] = run_step(step, view, division, posts.gold, seed=seed)
         if step.stage.per == "sentence":
-            view = view.heard(step.name, outcomes[step.name].scores)
+            view = view.with_scores(step.name, outcomes[step.name].scores)
             view = view if step.keep is None else view.narrowed(step.name, step.keep)
     return outcomes
 
@@ -276,7 +275,7 @@ class TestOutcomes:
                 at = slice(post, post + 1) if step.stage.per == "post" else slice(*corpus.offsets[post : post + 2])
                 assert alone.tobytes() == together[at].tobytes(), step.name
             if step.stage.per == "sentence":
-                view = view.heard(step.name, together)
+                view = view.with_scores(step.name, together)
                 view = view if step.keep is None else view.narrowed(step.name, step.keep)
 
     @pytest.mark.parametrize("seed", [1, 2])

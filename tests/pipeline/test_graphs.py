@@ -8,10 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from builders.posts import ends, scored, spans
 from evidentia.array_types import Bools, Floats, Ints
 from evidentia.pipeline.graphs import adjacency, likeness, query_edges, query_nodes
-
-from .small import ends, scored, spans
 
 Scored = tuple[Floats, Bools, Bools, Ints]
 

@@ -14,7 +14,7 @@ from evidentia.corpus import Posts
 from evidentia.errors import InputError
 from evidentia.leakage import Post
 from evidentia.leakage.pipeline import labels_of
-from evidentia.leakcheck import ConfiguredPipeline, annotated_posts, put_through
+from evidentia.leakcheck import ConfiguredPipeline, annotated_posts, run_canaries
 from evidentia.leakcheck.annotated import corpus_of, gold_under
 from evidentia.leakcheck.check import names_finding
 from evidentia.pipeline.build import system_of
@@ -53,9 +53,10 @@ def corpus() -> Posts:
 
 
 def found_in(posts: Posts, seed: int = 7, **tables: dict[str, Any]) -> dict[str, Finding]:
-    return {one.code: one for one in put_through(system(**tables), posts, seed=seed).findings}
+    return {one.code: one for one in run_canaries(system(**tables), posts, seed=seed).findings}
 
 
+@pytest.mark.sample(every=2)
 @pytest.mark.parametrize("seed", [7, 8])
 def test_the_real_stages_pass(seed: int) -> None:
     """With all ten criteria, 30 EVAL posts and more than 1,000 pairs: enough for a gate that knows labels to be noticed."""
@@ -116,6 +117,7 @@ LEAKS: dict[str, tuple[Plant, dict[str, str]]] = {
 }
 
 
+@pytest.mark.sample(every=2)
 @pytest.mark.parametrize(("plant", "caught_by"), LEAKS.values(), ids=LEAKS.keys())
 def test_a_leak_in_any_stage_is_found_and_named(
     plant: Plant, caught_by: dict[str, str], corpus: Posts, monkeypatch: pytest.MonkeyPatch

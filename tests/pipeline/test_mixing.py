@@ -9,12 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from builders.posts import scored, spans
 from evidentia.array_types import Bools, Floats, Ints
 from evidentia.arrays import ndcg
 from evidentia.pipeline.graphs import query_nodes
 from evidentia.pipeline.mixing import WEIGHTS, choose_weight, mean_ndcg, mixed
-
-from .small import scored, spans
 
 Scored = tuple[Floats, Bools, Bools, Ints]
 ONE_POST = np.array([0, 3])

@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from builders.posts import posts_of, scored, spans
 from evidentia.array_types import Bools, Floats, Ints
 from evidentia.pipeline.stage import Parts, Sentences, View, best, candidates_of, ranks, worst
-
-from .small import posts_of, scored, spans
 
 Scored = tuple[Floats, Bools, Bools, Ints]
 
@@ -76,10 +75,12 @@ class TestView:
 
     def test_two_of_three_are_kept_and_then_one_of_these(self) -> None:
         view = (
-            View.of(posts_of(["a", "b", "c"])).heard("first", np.array([[3.0, 0], [2, 1], [1, 2]])).narrowed("first", 2)
+            View.of(posts_of(["a", "b", "c"]))
+            .with_scores("first", np.array([[3.0, 0], [2, 1], [1, 2]]))
+            .narrowed("first", 2)
         )
         assert view.kept.tolist() == [[True, False], [True, True], [False, True]]
-        later = view.heard("second", np.array([[0.0, 9], [1, 0], [9, 0]])).narrowed("second", 1)
+        later = view.with_scores("second", np.array([[0.0, 9], [1, 0], [9, 0]])).narrowed("second", 1)
         assert later.kept.tolist() == [
             [False, False],
             [True, True],
@@ -88,7 +89,7 @@ class TestView:
 
     def test_a_stage_cannot_change_what_another_said(self) -> None:
         said = np.zeros((1, 2))
-        view = View.of(posts_of(["a"])).heard("first", said)
+        view = View.of(posts_of(["a"])).with_scores("first", said)
         with pytest.raises(ValueError, match="read-only"):
             view.scores["first"][0, 0] = 1.0
         said[0, 0] = 2.0  # the array of the caller stays writable

@@ -14,7 +14,7 @@ import pytest
 
 from evidentia.errors import InputError, OutputError
 from evidentia.pipeline.fold import Outcome
-from evidentia.pipeline.lock import take
+from evidentia.pipeline.lock import acquire_lock
 from evidentia.pipeline.stage import Parts
 from evidentia.pipeline.store import Checkpoints, into_place, load_parts, save_parts, write_file
 
@@ -125,25 +125,26 @@ def test_a_folder_is_replaced_when_the_new_one_is_ready_and_not_before(tmp_path:
 
 def test_a_lock_is_for_one(tmp_path: Path) -> None:
     path = tmp_path / "out" / "work" / "lock"
-    first = take(path)
+    first = acquire_lock(path)
     with pytest.raises(OutputError, match=rf"^out is being written by another command \(process {os.getpid()}\)"):
-        take(path)
+        acquire_lock(path)
     first.release()
-    take(path).release()
+    acquire_lock(path).release()
 
 
 def test_a_lock_ends_with_its_holder_however_it_ends(tmp_path: Path) -> None:
     path = tmp_path / "out" / "work" / "lock"
-    code = f"import os, pathlib, evidentia.pipeline.lock as l\nheld = l.take(pathlib.Path({str(path)!r}))\nos.kill(os.getpid(), 9)"
+    code = f"import os, pathlib, evidentia.pipeline.lock as l\nheld = l.acquire_lock(pathlib.Path({str(path)!r}))"
+    code += "\nos.kill(os.getpid(), 9)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -9
     assert int(path.read_text()) != os.getpid()
-    take(path).release()
+    acquire_lock(path).release()
 
 
 def test_a_lock_does_not_travel_to_workers(tmp_path: Path) -> None:
-    with Checkpoints(tmp_path / "work", take(tmp_path / "work" / "lock")) as store:
+    with Checkpoints(tmp_path / "work", acquire_lock(tmp_path / "work" / "lock")) as store:
         copy = pickle.loads(pickle.dumps(store))
         copy.release()
         with pytest.raises(OutputError):
-            take(tmp_path / "work" / "lock")
-    take(tmp_path / "work" / "lock").release()
+            acquire_lock(tmp_path / "work" / "lock")
+    acquire_lock(tmp_path / "work" / "lock").release()

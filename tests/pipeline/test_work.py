@@ -73,6 +73,7 @@ def test_an_input_error_in_a_worker_arrives_whole(posts: Posts, tmp_path: Path) 
     assert {step for step in steps_in(tmp_path) if "/." not in step} <= {"0/retriever", "1/retriever"}
 
 
+@pytest.mark.sample(every=2)
 @pytest.mark.parametrize(("how", "kind"), [("bug", "ValueError"), ("untold", "UntoldError")])
 def test_a_bug_in_a_worker_arrives_as_its_kind_and_place_without_its_words(
     how: str, kind: str, posts: Posts, tmp_path: Path
@@ -104,11 +105,12 @@ def test_kept_steps_are_not_done_again(posts: Posts, tmp_path: Path) -> None:
 
 
 @linux
+@pytest.mark.sample(every=2)
 @pytest.mark.parametrize("after", [0, 1])
 def test_workers_end_with_their_parent(after: int, whole: Whole, tmp_path: Path) -> None:
     """Also while they are still being started, and have not yet asked to end with it."""
     (tmp_path / "pipeline.toml").write_bytes(whole.config.read_bytes())
-    started = begin(tmp_path / "pipeline.toml", tmp_path / "out", *whole.words)
+    started = begin(tmp_path / "pipeline.toml", tmp_path / "out", "--workers", 2, *whole.words)
     assert until(lambda: len(started.children()) >= 2, started)
     assert until(lambda: checkpoints(tmp_path / "out") >= after, started)
     assert kill(started)

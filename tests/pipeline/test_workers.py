@@ -55,6 +55,7 @@ def test_a_worker_whose_parent_is_gone_does_not_begin() -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="finds processes in /proc")
+@pytest.mark.sample(every=3)
 @pytest.mark.parametrize("delay", [0.0, 0.01, 0.03, 0.05, 0.1, 0.3, 1.0])
 def test_a_parent_killed_while_it_starts_workers_leaves_no_word_and_no_worker(delay: float, tmp_path: Path) -> None:
     with (tmp_path / "words").open("wb") as words:

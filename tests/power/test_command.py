@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from builders.runs import make_files
 from cli.command import evidentia as command
 from cli.command import refused
-from cli.small import make_files
 
 from .runs import frame
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import evidentia
-from cli.small import Saved
+from builders.runs import Saved
 from evidentia.report.page import Content, read_content, render
 from evidentia.report.page.errors import errors_of
 from evidentia.report.page.pseudonyms import Aliases

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from builders.runs import Files, Saved
 from cli.command import evidentia as command
-from cli.small import Files, Saved
 from evidentia.report.page import read_content, render
 from evidentia.report.page.content import Content
 from evidentia.report.page.explorer import FIGURES, NUMBERS, Explorer, explorer_of, tune_command

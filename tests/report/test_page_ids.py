@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import evidentia
-from cli.small import Saved
+from builders.runs import Saved
 from evidentia.errors import InputError
 from evidentia.evaluation import ensure_writable
 from evidentia.protocol.provenance import posts_sha256

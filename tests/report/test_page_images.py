@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 import evidentia
-from cli.small import Saved
+from builders.runs import Saved
 from evidentia.report.page import read_content
 from evidentia.report.page.curve_figures import decision, roc
 from evidentia.report.page.evaluation_figures import evaluation_figures

@@ -46,6 +46,7 @@ def test_an_honest_page_verifies_and_says_what_it_does_not_carry(page: Path) -> 
     assert carried == (not made.left_out)
 
 
+@pytest.mark.sample(every=2)
 def test_a_visible_number_that_the_page_does_not_carry_is_noticed(page: Path, tmp_path: Path) -> None:
     text = page.read_text(encoding="utf-8")
     shown = unpack(text).numbers["measures"]["AUROC"]["value"]
@@ -55,6 +56,7 @@ def test_a_visible_number_that_the_page_does_not_carry_is_noticed(page: Path, tm
     assert difference == Mismatch("the page: AUROC: value", "0.9999", f"{shown:.4f}")
 
 
+@pytest.mark.sample(every=2)
 def test_a_number_that_does_not_follow_from_the_queries_is_noticed(page: Path, tmp_path: Path) -> None:
     def better(content: Content) -> Content:
         numbers = content.numbers
@@ -65,6 +67,7 @@ def test_a_number_that_does_not_follow_from_the_queries_is_noticed(page: Path, t
     assert "AUROC value" in {one.where for one in found.mismatches} or any("AUROC" in m.where for m in found.mismatches)
 
 
+@pytest.mark.sample(every=2)
 def test_a_query_that_was_changed_is_noticed(page: Path, tmp_path: Path) -> None:
     def easier(content: Content) -> Content:
         probs = content.queries["prob"]
@@ -84,6 +87,7 @@ def test_a_page_of_damaged_files_keeps_its_numbers_and_says_that_they_failed(pag
     assert unpack(after).summary == unpack(page.read_text(encoding="utf-8")).summary
 
 
+@pytest.mark.sample(every=2)
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -102,6 +106,7 @@ def test_what_differs_beside_numbers_is_said_too(page: Path, tmp_path: Path, old
     assert difference.reported != difference.recomputed
 
 
+@pytest.mark.sample(every=2)
 def test_a_point_of_a_figure_is_named(page: Path, tmp_path: Path) -> None:
     text = page.read_text(encoding="utf-8")
     head, mark, specs = text.partition('id="evidentia-specs">')

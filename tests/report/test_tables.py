@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from builders.runs import Files, Saved, evaluated
 from cli.points import point_estimates
-from cli.small import Files, Saved, evaluated
 
 Rows = list[dict[str, str]]
 

@@ -11,9 +11,9 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import evidentia
+from builders.runs import Files, Saved
 from cli.command import evidentia as command
 from cli.points import point_estimates
-from cli.small import Files, Saved
 from evidentia.measures import PROFILES
 from evidentia.results import loads
 

@@ -9,12 +9,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evidentia.selective import Rule, augrc, aurc, cmax, risk_coverage_curve
 from evidentia.stats.coverage import counts_to_reach, counts_within, items_up_to
 from evidentia.tables import Items
+from sampling import examples
 from selective import naive
 from selective.runs import computed
 
@@ -56,7 +57,7 @@ def padded(answers: Sequence[tuple[float, int]], silent: int) -> list[tuple[floa
 # steps against plateaus
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.lists(losses, min_size=1, max_size=30), abstained)
 def test_without_ties_plateaus_differ_from_steps_by_half_a_step_at_either_end(held: list[float], silent: int) -> None:
     loss = np.array([*held, *[math.nan] * silent])
@@ -76,7 +77,7 @@ def separates(wrong: Sequence[bool], confidence: Sequence[int]) -> float:
     return sum(pairs) / len(pairs) if pairs else 0.5
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.lists(st.tuples(st.booleans(), sure), min_size=1, max_size=30), abstained)
 @example([(True, 1), (False, 1)], 0)
 @example([(True, 2), (True, 1)], 3)
@@ -91,7 +92,7 @@ def test_the_plateau_augrc_of_right_and_wrong_follows_from_accuracy_and_auroc(
     assert found == pytest.approx(expected, rel=0, abs=BY_HAND)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(items_with_ties, abstained)
 def test_every_area_equals_plain_code(answers: list[tuple[float, int]], silent: int) -> None:
     rows = padded(answers, silent)
@@ -104,7 +105,7 @@ def test_every_area_equals_plain_code(answers: list[tuple[float, int]], silent: 
 # the best order
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(items_with_ties, abstained)
 @example([(0.1, 1), (0.7, 1), (0.3, 0)], 0)
 def test_no_area_is_below_its_optimum(answers: list[tuple[float, int]], silent: int) -> None:
@@ -149,7 +150,7 @@ def smallest(held: Sequence[float], total: int, ties: str, joint: bool) -> float
     return min(lines(order, sizes, total, joint) for order in orders for sizes in groupings(len(held)))
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.lists(losses, min_size=1, max_size=5), st.integers(0, 2))
 def test_the_best_order_is_the_best_of_all(held: list[float], silent: int) -> None:
     rows = padded([(loss, 0) for loss in held], silent)
@@ -185,7 +186,7 @@ def orders_within_ties(answers: Sequence[tuple[float, int]]) -> list[tuple[float
     return [tuple(itertools.chain.from_iterable(part)) for part in parts]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(st.tuples(losses, st.integers(0, 1)), min_size=1, max_size=6), st.integers(0, 2))
 @example([(0.0, 1), (2.0, 1), (0.0, 0)], 1)
 @example([(0.0, 0), (3.0, 0), (1.0, 0)], 0)
@@ -207,7 +208,7 @@ def test_tie_sensitivity_spans_all_orders_within_ties(answers: list[tuple[float,
 # coverages
 
 
-@settings(max_examples=500, deadline=None)
+@examples(500)
 @given(st.integers(1, 100_000), st.data())
 def test_a_share_of_items_means_that_many_items_however_it_is_given(total: int, data: st.DataObject) -> None:
     count = data.draw(st.integers(1, total))
@@ -218,7 +219,7 @@ def test_a_share_of_items_means_that_many_items_however_it_is_given(total: int, 
         assert (whole[0], rest[0]) == (count, 0.0)
 
 
-@settings(max_examples=500, deadline=None)
+@examples(500)
 @given(st.integers(1, 999), st.integers(1, 5000))
 def test_a_decimal_is_taken_at_its_word(thousandths: int, total: int) -> None:
     exact = Fraction(thousandths, 1000) * total
@@ -229,7 +230,7 @@ def test_a_decimal_is_taken_at_its_word(thousandths: int, total: int) -> None:
     assert whole[0] == math.floor(exact)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(items_with_ties, abstained, st.integers(1, 100))
 def test_areas_grow_with_the_coverage_and_end_at_the_whole(
     answers: list[tuple[float, int]], silent: int, percent: int

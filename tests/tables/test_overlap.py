@@ -56,6 +56,22 @@ def test_all_cells_joined_by_another_character(mark: str, golds: int) -> None:
         assert len(read_run(rows(mark, mark, golds=golds), allow_disjoint=True)) == 4
 
 
+@pytest.mark.parametrize("mark", [";", ",", " "])
+def test_what_follows_from_the_separator_is_not_told_instead_of_it(mark: str) -> None:
+    """A selection joined by it is not in the ranking, and neither is a candidate."""
+    frame = rows(mark, mark, mark)
+    assert "whose ranked_sent_uids holds a separator other than |" in problem(frame)
+    pool = pl.DataFrame(
+        {
+            "post_id": [str(post) for post in range(4) for _ in range(4)],
+            "criterion_id": ["A"] * 16,
+            "sent_uid": [f"{SECRET}{post}_{i}" for post in range(4) for i in range(4)],
+            "score": [0.1 * i for i in range(16)],
+        }
+    )
+    assert "whose ranked_sent_uids holds a separator other than |" in problem(frame, candidates=pool)
+
+
 @pytest.mark.parametrize("mark", [";", ", ", "\n"])
 def test_only_the_ranking_or_only_the_gold_is_joined_wrongly(mark: str) -> None:
     assert "whose ranked_sent_uids" in problem(rows("|", mark))

@@ -13,11 +13,12 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evidentia.tables import Candidates, Coded, Queries, Ragged, read_run, read_trec
 from growth import growth
+from sampling import examples
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the shared data folder is not beside the project")
@@ -197,7 +198,7 @@ def queries(draw: st.DrawFn) -> tuple[list[str], list[str], list[str]]:
     return draw(lists), ranked, selected
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(queries(), min_size=1, max_size=6))
 def test_ranks_and_hits_agree_with_plain_python(rows):
     frame = pl.DataFrame(

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import evidentia
+from builders.pipelines import small_config, small_corpus
 from cli.abstaining import make_runs
 from cli.command import evidentia as command
-from cli.pipelines import small_config, small_corpus
 from compare.systems import save, system
 from evidentia.report import write_report
 
@@ -130,6 +130,7 @@ def test_a_sound_folder_of_each_kind_passes_and_nothing_is_written(kind: str, fo
     assert everything(folder) == before
 
 
+@pytest.mark.sample(every=8, by=("kind",))
 @pytest.mark.parametrize(("kind", "name"), ALL, ids=[f"{kind}: {name}" for kind, name in ALL])
 def test_an_attack_is_noticed_and_nothing_is_written(
     kind: str, name: str, folders: dict[str, Path], tmp_path: Path

@@ -82,6 +82,7 @@ def test_read_only_writes_nothing(folder: Path) -> None:
     refused(command("verify", folder, "--read-only", "--redraw"), "Nothing can be redrawn read-only")
 
 
+@pytest.mark.sample(every=2)
 @pytest.mark.parametrize("key", ["evidentia", "vl_convert"])
 def test_other_versions_are_not_compared_and_redraw_replaces_them(key: str, folder: Path) -> None:
     record = loads((folder / "report.json").read_text())
@@ -173,6 +174,7 @@ def test_a_report_layout_that_the_schema_knows(folder: Path) -> None:
         assert faults("report", record | wrong), wrong
 
 
+@pytest.mark.sample(every=4)
 @pytest.mark.parametrize("content", ["[", "[" * 100_000, '{"schema": NaN}', "\x00", '{"formats": []}'])
 @pytest.mark.parametrize("name", ["report.json", "verification.json", "summary.json", "manifest.json"])
 def test_a_file_that_is_no_json_is_told_without_a_traceback(name: str, content: str, folder: Path) -> None:

@@ -63,6 +63,7 @@ def test_steps_and_several_systems(home: Path, tmp_path: Path) -> None:
         checked(out)
 
 
+@pytest.mark.sample(every=2)
 @pytest.mark.parametrize("profile", ["contract", "e2e", "paper", "audit"])
 def test_every_profile(profile: str, tmp_path: Path) -> None:
     for name, difficulty in (("a", 0.4), ("b", 0.7)):

@@ -21,7 +21,7 @@ MEASURES = (
     *("AUROC", "AUPRC", "TPR@FPR=5%", "TPR(tuned)@FPR=5%", "TP(t=gate)", "FP(t=gate)", "FN(t=gate)", "TN(t=gate)"),
     *("Sensitivity(t=gate)", "ECE", "NetBenefit@t=0.2", "nDCG(pop=all)@10", "SelectedK", "EvidenceRecall"),
 )  # one of every kind of entry
-PARTS = 4
+PARTS = 6
 Path_ = tuple[str | int, ...]
 
 
@@ -100,6 +100,7 @@ def edits(summary: Content) -> list[tuple[Path_, Any]]:
     return made
 
 
+@pytest.mark.sample(every=PARTS)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_every_change_of_the_summary_is_noticed(
     part: int, small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -21,6 +21,7 @@ EVIDENCE = pl.col("has_evidence").cast(pl.Boolean)
 IDS = ("post_id", "criterion_id")
 
 
+@pytest.mark.sample(every=2)
 @pytest.mark.parametrize(
     "options",
     [

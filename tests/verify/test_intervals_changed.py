@@ -26,6 +26,7 @@ def entry(name: str, key: str, value: Any) -> Change:
     return change
 
 
+@pytest.mark.sample(every=3)
 @pytest.mark.parametrize(
     ("change", "caught"),
     [

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 import evidentia
@@ -17,6 +17,7 @@ from evidentia.verify.folder import ResultFolder
 from evidentia.verify.points import Points
 from evidentia.verify.run import read_points
 from evidentia.verifying import verify_numbers
+from sampling import examples
 
 from .made import Copy, copied, result
 
@@ -41,7 +42,7 @@ def edited_cell(data: st.DataObject, cells: list[list[str]]) -> tuple[int, int, 
     return row, column, new
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_an_edit_is_noticed_or_changes_no_number(data: st.DataObject, result: Path) -> None:
     with (result / "per_query.csv").open(encoding="utf-8", newline="") as file:

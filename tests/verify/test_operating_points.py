@@ -87,7 +87,7 @@ ODD: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
 
 
 @pytest.mark.parametrize("change", ODD.values(), ids=ODD)
-@pytest.mark.parametrize("method", ["percentile", "bca"])
+@pytest.mark.parametrize("method", ["percentile", pytest.param("bca", marks=pytest.mark.slow)])
 def test_odd_runs_are_found_again(tmp_path: Path, change: Callable[..., pl.DataFrame], method: str) -> None:
     tally = checked(result(tmp_path / "out", change(tables()[0]), ci_method=method, resamples=60))
     assert tally.mismatches == []
@@ -108,6 +108,7 @@ def edit(folder: Path, name: str, column: str, change: Callable[[str], str]) -> 
     return row
 
 
+@pytest.mark.sample(every=5, by=("name",))
 @pytest.mark.parametrize(("name", "column"), CELLS)
 @pytest.mark.parametrize("change", [lambda cell: repr(float(cell) + 1e-6), lambda cell: ""], ids=["nudged", "removed"])
 def test_a_changed_cell_is_noticed(

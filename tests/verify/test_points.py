@@ -44,6 +44,7 @@ def verified(frame: pl.DataFrame, out: Path, *, by: tuple[str, ...] = (), **opti
     return verify_numbers(out)
 
 
+@pytest.mark.sample(every=2)
 @pytest.mark.parametrize("profile", PROFILES)
 def test_every_profile_with_slices_both_populations_and_tuned_thresholds(
     profile: str, run: Path, tmp_path: Path
@@ -85,6 +86,7 @@ BENT = {
 }
 
 
+@pytest.mark.sample(every=2)
 @pytest.mark.parametrize("bend", BENT.values(), ids=BENT.keys())
 def test_what_a_run_lacks_or_is_odd_about_it(bend: Any, frame: pl.DataFrame, tmp_path: Path) -> None:
     clean(verified(bend(frame), tmp_path / "out"), 1_000)

@@ -9,12 +9,13 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import evidentia
 from evidentia.verify.run import Verification
 from evidentia.verifying import verify_numbers
+from sampling import examples
 
 PROBS: Sequence[Sequence[float]] = (
     *((0.0, 1.0), (0.0,), (1.0,), (0.3,), (0.0, 0.5, 1.0), (0.0, 0.4, 0.6, 1.0), (0.1, 0.5, 0.9)),
@@ -52,7 +53,7 @@ def verified(table: pl.DataFrame, folder: Path, **options: Any) -> Verification:
     return verify_numbers(folder)
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(st.data())
 def test_every_small_run_verifies(data: st.DataObject) -> None:
     pool = data.draw(st.sampled_from(PROBS))

@@ -21,11 +21,11 @@ def card_counts(run: Run) -> Verdict:
     """The counts of the run are those of its dataset card."""
     if run.card is None:
         return not_applicable("no dataset card was given")
-    promised = [what for what in COUNTS if getattr(run.card, what) is not None]
+    promised = [field for field in COUNTS if getattr(run.card, field) is not None]
     wrong = check_card(run.card, run.queries)
-    told = "; ".join(f"{w.what}: the card says {w.expected}, the run has {w.found}" for w in wrong)
-    aside = f" on card {run.card.name}" + (f" ({told})" if told else "")
-    return looked_at(len(promised), "count", wrong=len(wrong), what="disagree", aside=aside)
+    listed = "; ".join(f"{w.what}: the card says {w.expected}, the run has {w.found}" for w in wrong)
+    aside = f" on card {run.card.name}" + (f" ({listed})" if listed else "")
+    return looked_at(len(promised), "count", wrong=len(wrong), fault="disagree", aside=aside)
 
 
 @run_check("GATE001", title="Skipped queries return nothing")
@@ -38,8 +38,8 @@ def skipped_queries_return_nothing(run: Run) -> Verdict:
     wrong = int(np.count_nonzero(skipped & (queries.n_selected > 0)))
     empty = int(np.count_nonzero(~skipped & (queries.n_selected == 0)))
     let = f"{counted(empty, 'query', 'queries')} that the gate lets through {'returns' if empty == 1 else 'return'} nothing"
-    one, many, count = "query in state NEG", "queries in state NEG", int(skipped.sum())
-    return looked_at(count, one, many, wrong=wrong, what=f"{many} return sentences", aside=f"; {let}, which is legal")
+    unit, many, count = "query in state NEG", "queries in state NEG", int(skipped.sum())
+    return looked_at(count, unit, many, wrong=wrong, fault=f"{many} return sentences", aside=f"; {let}, which is legal")
 
 
 @run_check("PROB001", title="Probabilities are finite and in [0, 1]", refused_as=("PROB_MISSING", "PROB_RANGE"))
@@ -50,7 +50,7 @@ def probabilities(run: Run) -> Verdict:
         return not_applicable("the run has no prob column")
     prob = np.concatenate(values)
     wrong = int(np.count_nonzero(~((prob >= 0) & (prob <= 1))))
-    return looked_at(len(prob), "probability", "probabilities", wrong=wrong, what="are not in [0, 1]")
+    return looked_at(len(prob), "probability", "probabilities", wrong=wrong, fault="are not in [0, 1]")
 
 
 @run_check("LABEL001", title="Labels agree with the gold sentences", refused_as=("GOLD_CONTRADICTS_LABEL",))
@@ -59,7 +59,7 @@ def labels(run: Run) -> Verdict:
     if run.queries.n_gold is None:
         return not_applicable("the run has no gold sentences")
     wrong = int(np.count_nonzero(run.queries.label != (run.queries.n_gold > 0)))
-    return looked_at(len(run), "query", "queries", wrong=wrong, what="contradict their gold sentences")
+    return looked_at(len(run), "query", "queries", wrong=wrong, fault="contradict their gold sentences")
 
 
 @run_check(
@@ -79,7 +79,7 @@ def states(run: Run) -> Verdict:
         wrong |= (state == "NEG") != (queries.prob < frame["tau_neg"].to_numpy())
     if "tau_pos" in taus:
         wrong |= (state == "POS") != (queries.prob >= frame["tau_pos"].to_numpy())
-    return looked_at(len(run), "query", "queries", wrong=int(wrong.sum()), what="have a state that prob contradicts")
+    return looked_at(len(run), "query", "queries", wrong=int(wrong.sum()), fault="have a state that prob contradicts")
 
 
 @run_check("FOLD001", title="Every post is in one fold", refused_as=("POST_IN_TWO_FOLDS", "FOLD_MISSING"))
@@ -88,7 +88,7 @@ def posts_in_one_fold(run: Run) -> Verdict:
     if "fold" not in run.frame.columns:
         return not_applicable("the run has no folds")
     folds = run.frame.group_by("post_id").agg(pl.col("fold").n_unique())["fold"]
-    return looked_at(len(folds), "post", wrong=int((folds > 1).sum()), what="are in two folds")
+    return looked_at(len(folds), "post", wrong=int((folds > 1).sum()), fault="are in two folds")
 
 
 @run_check(
@@ -104,8 +104,8 @@ def tuning_never_sees_evaluation_posts(run: Run) -> Verdict:
     key = ["fold", "post_id"] if both else ["post_id"]
     tuned = run.tune_frame.select(key).unique()
     shared = tuned.join(run.frame.select(key).unique(), on=key, how="inner")
-    what = "are evaluated in the same fold"
-    return looked_at(tuned.height, "TUNE post of a fold", "TUNE posts of folds", wrong=shared.height, what=what)
+    fault = "are evaluated in the same fold"
+    return looked_at(tuned.height, "TUNE post of a fold", "TUNE posts of folds", wrong=shared.height, fault=fault)
 
 
 @run_check("RANK001", title="No list names a sentence twice", refused_as=("DUPLICATE_UID", "DUPLICATE_CANDIDATE"))
@@ -116,7 +116,7 @@ def no_duplicates(run: Run) -> Verdict:
     wrong = sum(
         int((run.frame[column].list.n_unique() < run.frame[column].list.len()).sum()) for column in there
     )  # an empty list has no unique members, and no members
-    return looked_at(looked, "list", wrong=wrong, what="name a sentence twice")
+    return looked_at(looked, "list", wrong=wrong, fault="name a sentence twice")
 
 
 @run_check(
@@ -133,8 +133,8 @@ def gold_among_candidates(run: Run) -> Verdict:
     marked = run.candidates.filter("is_gold").select(key)
     lost = gold.join(marked, on=key, how="anti").height
     extra = marked.join(gold, on=key, how="anti").height
-    what = "are not marked among the candidates, or marked without being gold"
-    return looked_at(gold.height, "gold sentence", wrong=lost + extra, what=what)
+    fault = "are not marked among the candidates, or marked without being gold"
+    return looked_at(gold.height, "gold sentence", wrong=lost + extra, fault=fault)
 
 
 @run_check("RANK003", title="A ranking stays within its post", refused_as=("RANKING_LEAVES_POST", "UID_IN_TWO_POSTS"))
@@ -150,7 +150,7 @@ def rankings_stay_in_their_post(run: Run) -> Verdict:
         return not_applicable("the run is about topics, and topics share documents")
     else:
         wrong = ranked.height - ranked["sent_uid"].n_unique()
-    return looked_at(ranked.height, "ranked sentence", wrong=wrong, what="are not of the post they are ranked for")
+    return looked_at(ranked.height, "ranked sentence", wrong=wrong, fault="are not of the post they are ranked for")
 
 
 @run_check("PICK001", title="Selected sentences were ranked", refused_as=("SELECTED_NOT_RANKED",))
@@ -161,7 +161,7 @@ def selected_were_ranked(run: Run) -> Verdict:
     selected = pl.col("selected_sent_uids")  # uids occur once in a list: reading refuses others
     counts = selected.list.len(), selected.list.set_difference("ranked_sent_uids").list.len()
     looked, wrong = run.frame.select(count.sum().alias(str(at)) for at, count in enumerate(counts)).row(0)
-    return looked_at(looked, "selected sentence", wrong=wrong, what="were never ranked")
+    return looked_at(looked, "selected sentence", wrong=wrong, fault="were never ranked")
 
 
 def exploded(frame: pl.DataFrame, column: str, key: Sequence[str] = ("post_id", "criterion_id")) -> pl.DataFrame:

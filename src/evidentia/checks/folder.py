@@ -37,8 +37,8 @@ def read_subject(folder: Path, *, card: DatasetCard | None = None) -> Subject:
         summary = loads((folder / "summary.json").read_text(encoding="utf-8"))
         evaluation = evaluation_of(summary, manifest, _curves(folder))
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-        what = f"{folder.name}/summary.json is not one that Evidentia wrote ({type(error).__name__})."
-        raise InputError(what) from None
+        message = f"{folder.name}/summary.json is not one that Evidentia wrote ({type(error).__name__})."
+        raise InputError(message) from None
     run, problems = _queries(folder, manifest)
     if run is not None:
         run = _with_card(run, evaluation, card)
@@ -126,12 +126,12 @@ def _plain(cell: str) -> str:
 
 
 def _curves(folder: Path) -> tuple[Curve, ...]:
-    made = []
+    curves = []
     for path in sorted((folder / "figures").glob("*.csv")):
         rows = _rows(path)
         columns = {c: tuple(float(row[c]) if row[c] else None for row in rows) for c in (rows[0] if rows else ())}
-        made.append(Curve(path.stem, path.stem, columns))
-    return tuple(made)
+        curves.append(Curve(path.stem, path.stem, columns))
+    return tuple(curves)
 
 
 @check("FILE001", title="The files are those that the manifest lists", scope="folder")
@@ -144,8 +144,8 @@ def files_are_as_written(subject: Subject) -> Verdict:
     changed = [n for n, h in folder.hashes.items() if n not in there or sha256(there[n]) != h]
     added = sorted(name for name in set(there) - set(folder.hashes) - LATER if not is_derived(name))
     wrong = [*changed, *added]
-    what = f"changed, missing or added (first {wrong[0]})" if wrong else ""
-    return looked_at(len(folder.hashes), "file", wrong=len(wrong), what=what)
+    fault = f"changed, missing or added (first {wrong[0]})" if wrong else ""
+    return looked_at(len(folder.hashes), "file", wrong=len(wrong), fault=fault)
 
 
 def sha256(path: Path) -> str:

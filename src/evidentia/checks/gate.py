@@ -82,21 +82,26 @@ def judge_folder(
     return Gate(folder.resolve().name, evaluation, manifest_of(folder), judgements, conditions, checks)
 
 
-def recomputed(found: Recomputed) -> Condition:
+def recomputed(verification: Recomputed) -> Condition:
     """The recomputation that was made for the gate compared something, and all of it matched."""
-    if not found.comparisons:
+    if not verification.comparisons:
         return Condition(VERIFIED, False, "the verification compared nothing")
-    if found.mismatches:
-        told = f"{found.mismatches:,} of {found.comparisons:,} comparisons do not match: `evidentia verify` lists them"
-        return Condition(VERIFIED, False, told)
-    return Condition(VERIFIED, True, f"{found.comparisons:,} comparisons, no mismatch")
+    if verification.mismatches:
+        share = f"{verification.mismatches:,} of {verification.comparisons:,}"
+        detail = f"{share} comparisons do not match: `evidentia verify` lists them"
+        return Condition(VERIFIED, False, detail)
+    return Condition(VERIFIED, True, f"{verification.comparisons:,} comparisons, no mismatch")
 
 
 def written(folder: Path, files: Finding) -> Condition:
     """The verification.json that lies there says that all agreed, and is about these files; anybody could have written it."""
     try:
-        said = loads((folder / "verification.json").read_text(encoding="utf-8"))
-        compared, mismatches, of = said["comparisons"], said["mismatches"], said["manifest_sha256"]
+        verification = loads((folder / "verification.json").read_text(encoding="utf-8"))
+        compared, mismatches, of = (
+            verification["comparisons"],
+            verification["mismatches"],
+            verification["manifest_sha256"],
+        )
     except OSError:
         return Condition(VERIFIED, False, f"there is no verification.json: {UNVERIFIED}")
     except (ValueError, TypeError, KeyError):
@@ -120,8 +125,8 @@ def _outcome(compared: object, mismatches: object, files: Finding) -> tuple[bool
 def all_passed(checks: Iterable[Finding]) -> Condition:
     """No check failed; warnings and what could not be looked at are counted beside."""
     statuses = Counter(finding.status for finding in checks)
-    told = ", ".join(f"{count} {status}" for status, count in statuses.most_common())
-    return Condition("All checks passed", statuses["failed"] == 0 and statuses["passed"] > 0, told)
+    counts = ", ".join(f"{count} {status}" for status, count in statuses.most_common())
+    return Condition("All checks passed", statuses["failed"] == 0 and statuses["passed"] > 0, counts)
 
 
 def thresholds(recorded: Finding, deployed: Finding) -> Condition:

@@ -26,8 +26,8 @@ def feature_names(subject: Subject) -> Verdict:
     if subject.features is None:
         return skipped("the features are not known here; `evidentia leakage --features FILE` looks at their names")
     wrong = forbidden_names(subject.features)
-    what = f"speak of gold ({', '.join(wrong[:5])})" if wrong else ""
-    return looked_at(len(subject.features), "feature name", wrong=len(wrong), what=what)
+    fault = f"speak of gold ({', '.join(wrong[:5])})" if wrong else ""
+    return looked_at(len(subject.features), "feature name", wrong=len(wrong), fault=fault)
 
 
 @check("DUP001", title="No near-identical texts in two folds")
@@ -38,12 +38,12 @@ def no_copies_between_folds(subject: Subject) -> Verdict:
     places, tuned = ({}, {}) if subject.run is None else (places_of(subject.run), tuned_in(subject.run))
     if len(set(places.values())) < 2 and not tuned:
         return not_applicable("the run has neither two folds nor TUNE rows")
-    found = copies_between(subject.texts.by_post, places, tuned=tuned, similarity=subject.texts.similarity)
-    missing = len(places.keys() | tuned.keys()) - found.compared
+    copies = copies_between(subject.texts.by_post, places, tuned=tuned, similarity=subject.texts.similarity)
+    missing = len(places.keys() | tuned.keys()) - copies.compared
     aside = f"; {missing:,} posts have no text" if missing else ""
-    first = f" (first group: {', '.join(map(shown, found.groups[0][:3]))})" if found.groups else ""
-    what = f"have a near-identical one in another fold, or across TUNE and EVAL, in {counted(len(found.groups), 'group')}{first}"
-    return looked_at(found.compared, "text", wrong=found.texts, what=what, aside=aside)
+    first = f" (first group: {', '.join(map(shown, copies.groups[0][:3]))})" if copies.groups else ""
+    fault = f"have a near-identical one in another fold, or across TUNE and EVAL, in {counted(len(copies.groups), 'group')}{first}"
+    return looked_at(copies.compared, "text", wrong=copies.texts, fault=fault, aside=aside)
 
 
 def places_of(run: Run) -> dict[str, str]:

@@ -30,14 +30,14 @@ def confusion_sums(subject: Subject) -> Verdict:
     counts = {} if subject.run is None else class_counts(subject.run)
     wrong = [rest for rest in tables if not _adds_up(rest, measures, counts)]
     aside = f", first {wrong[0]}" if wrong else ""
-    return looked_at(len(tables), "confusion table", wrong=len(wrong), what="do not add up", aside=aside)
+    return looked_at(len(tables), "confusion table", wrong=len(wrong), fault="do not add up", aside=aside)
 
 
 def _table_of(name: str, measures: Mapping[str, Estimate]) -> str | None:
     """The operating point and group of a confusion table whose four cells are all there."""
-    found = _CELL.fullmatch(name)
-    whole = found is not None and all(f"{cell}{found['rest']}" in measures for cell in ("FP", "FN", "TN"))
-    return found["rest"] if found is not None and whole else None
+    match = _CELL.fullmatch(name)
+    whole = match is not None and all(f"{cell}{match['rest']}" in measures for cell in ("FP", "FN", "TN"))
+    return match["rest"] if match is not None and whole else None
 
 
 def _adds_up(rest: str, measures: Mapping[str, Estimate], counts: Mapping[str, tuple[int, int]]) -> bool:
@@ -85,7 +85,7 @@ def ranges(subject: Subject) -> Verdict:
     if not looked:
         return Verdict("failed", "no value was computed")
     aside = f", first {wrong[0]}" if wrong else ""
-    return looked_at(looked, "value", wrong=len(wrong), what="are out of range", aside=aside)
+    return looked_at(looked, "value", wrong=len(wrong), fault="are out of range", aside=aside)
 
 
 def _all_values(evaluation: Evaluation) -> Iterator[tuple[str, str, tuple[float, ...]]]:
@@ -124,7 +124,7 @@ def names(subject: Subject) -> Verdict:
         if known[plain] != estimate.definition:
             wrong.append(name)
     aside = f", first {wrong[0]}" if wrong else ""
-    return looked_at(len(subject.evaluation), "name", wrong=len(wrong), what="mean another definition", aside=aside)
+    return looked_at(len(subject.evaluation), "name", wrong=len(wrong), fault="mean another definition", aside=aside)
 
 
 @check("SAME001", title="One definition has one value wherever it stands")
@@ -141,23 +141,23 @@ def same_everywhere(subject: Subject) -> Verdict:
             wrong.append(f"{place.where} says {place.value}, {first.where} {first.value}")
     aside = f", first: {wrong[0]}" if wrong else ""
     many = "numbers that stand in two places"
-    return looked_at(looked, "number that stands in two places", many, wrong=len(wrong), what="differ", aside=aside)
+    return looked_at(looked, "number that stands in two places", many, wrong=len(wrong), fault="differ", aside=aside)
 
 
 @check("ROWS001", title="Only evaluation rows are measured, and all of them")
 def only_evaluation_rows(subject: Subject) -> Verdict:
     """The result counts the EVAL queries of the run, no more and no fewer, with their labels."""
-    run, said = subject.run, subject.evaluation.dataset
+    run, reported = subject.run, subject.evaluation.dataset
     if subject.problems:
         return skipped(f"the queries cannot be read: {subject.problems[0].message}")
     if run is None:
         return not_applicable("the result is not about queries")
     other = int((run.frame["split"] != "EVAL").sum()) if "split" in run.frame.columns else 0
-    found = {"queries": len(run), "positives": int(run.queries.label.sum()), "posts": len(run.queries.post_ids)}
-    differ = [f"{what}: said {said.get(what)}, found {n}" for what, n in found.items() if said.get(what) != n]
+    counts = {"queries": len(run), "positives": int(run.queries.label.sum()), "posts": len(run.queries.post_ids)}
+    differ = [f"{name}: said {reported.get(name)}, found {n}" for name, n in counts.items() if reported.get(name) != n]
     wrong = other + len(differ)
     aside = f" ({'; '.join(differ)})" if differ else ""
-    return looked_at(len(run), "row", wrong=wrong, what="rows or counts are not those of EVAL", aside=aside)
+    return looked_at(len(run), "row", wrong=wrong, fault="rows or counts are not those of EVAL", aside=aside)
 
 
 @check("INT001", title="Every measurement has its interval")
@@ -170,5 +170,5 @@ def intervals(subject: Subject) -> Verdict:
     reversed_ = [e.name for e in estimates if e.ci is not None and not e.ci[0] <= e.ci[1]]
     if lacking and not reversed_:
         return warned(len(estimates), f"{len(lacking):,} numbers have no interval and no reason, first {lacking[0]}")
-    what = f"have an interval that ends before it begins (first {reversed_[0]})" if reversed_ else ""
-    return looked_at(len(estimates), "measurement", wrong=len(reversed_), what=what)
+    fault = f"have an interval that ends before it begins (first {reversed_[0]})" if reversed_ else ""
+    return looked_at(len(estimates), "measurement", wrong=len(reversed_), fault=fault)

@@ -77,9 +77,9 @@ def run_check(
 
     def register(judge: Callable[[Run], Verdict]) -> Callable[[Run], Verdict]:
         def on_subject(subject: Subject) -> Verdict:
-            told = [problem.message for problem in subject.problems if problem.code in refused_as]
-            if told:
-                return Verdict("failed", " ".join(told), len(told))
+            messages = [problem.message for problem in subject.problems if problem.code in refused_as]
+            if messages:
+                return Verdict("failed", " ".join(messages), len(messages))
             if subject.problems:
                 return skipped(f"the queries cannot be read: {subject.problems[0].message}")
             if subject.run is None:
@@ -105,13 +105,13 @@ def item_check(code: str, *, title: str) -> Callable[[Callable[[Subject], Verdic
     return register
 
 
-def looked_at(count: int, one: str, many: str | None = None, *, wrong: int, what: str, aside: str = "") -> Verdict:
+def looked_at(count: int, unit: str, many: str | None = None, *, wrong: int, fault: str, aside: str = "") -> Verdict:
     """Passed or failed by the number of wrong things; with nothing to look at it is not applicable, never a pass."""
     if count == 0:
-        return not_applicable(f"there are no {many or one + 's'} to look at")
-    seen = f"{counted(count, one, many)} looked at"
+        return not_applicable(f"there are no {many or unit + 's'} to look at")
+    seen = f"{counted(count, unit, many)} looked at"
     if wrong:
-        return Verdict("failed", f"{wrong:,} {what}; {seen}{aside}", count)
+        return Verdict("failed", f"{wrong:,} {fault}; {seen}{aside}", count)
     return Verdict("passed", seen + aside, count)
 
 

@@ -30,10 +30,10 @@ def ranking_population(subject: Subject) -> Verdict:
     there = {(e.definition, e.group) for e in ranking}
     alone = [e.name for e in ranking if (e.definition.replace("pop=all", "pop=positives"), e.group) not in there]
     if alone and not wrong:
-        told = f"{len(alone):,} ranking measures are over all queries, first {alone[0]}"
-        return warned(len(ranking), f"{told}: report the one over queries with evidence beside it")
-    what = f"count other queries than they say (first {wrong[0]})" if wrong else ""
-    return looked_at(len(ranking), "ranking measure", wrong=len(wrong), what=what)
+        detail = f"{len(alone):,} ranking measures are over all queries, first {alone[0]}"
+        return warned(len(ranking), f"{detail}: report the one over queries with evidence beside it")
+    fault = f"count other queries than they say (first {wrong[0]})" if wrong else ""
+    return looked_at(len(ranking), "ranking measure", wrong=len(wrong), fault=fault)
 
 
 def _counts_its_population(estimate: Estimate, counts: tuple[int, int] | None) -> bool:
@@ -45,22 +45,24 @@ def _counts_its_population(estimate: Estimate, counts: tuple[int, int] | None) -
 @check("BASE001", title="AUPRC stands beside the share of positives, not beside one half")
 def auprc_baseline(subject: Subject) -> Verdict:
     """A random order has an AUPRC of the prevalence: every AUPRC carries it, and so does the precision-recall curve."""
-    found = [e for e in subject.evaluation.measures.values() if e.measure == "AUPRC" and "level=query" in e.definition]
-    if subject.run is None or not found:
+    estimates = [
+        e for e in subject.evaluation.measures.values() if e.measure == "AUPRC" and "level=query" in e.definition
+    ]
+    if subject.run is None or not estimates:
         return not_applicable("there is no AUPRC over queries")
     counts = class_counts(subject.run)
-    said = {e.name: (e.details.get("prevalence"), counts.get(group_suffix(e.group))) for e in found}
-    wrong = [name for name, (share, count) in said.items() if not _has_prevalence(share, count)]
+    prevalences = {e.name: (e.details.get("prevalence"), counts.get(group_suffix(e.group))) for e in estimates}
+    wrong = [name for name, (share, count) in prevalences.items() if not _has_prevalence(share, count)]
     lines = [curve.columns.get("prevalence", ()) for curve in subject.evaluation.curves if curve.name == "pr"]
     wrong += ["the curve" for line in lines if not line or not all(_has_prevalence(x, counts[""]) for x in line)]
-    what = f"have another baseline (first {wrong[0]})" if wrong else ""
-    return looked_at(len(found) + len(lines), "baseline", wrong=len(wrong), what=what)
+    fault = f"have another baseline (first {wrong[0]})" if wrong else ""
+    return looked_at(len(estimates) + len(lines), "baseline", wrong=len(wrong), fault=fault)
 
 
-def _has_prevalence(said: object, counts: tuple[int, int] | None) -> bool:
+def _has_prevalence(prevalence: object, counts: tuple[int, int] | None) -> bool:
     if counts is None:
         return True
-    return isinstance(said, float | int) and abs(said - counts[0] / max(sum(counts), 1)) < 1e-12
+    return isinstance(prevalence, float | int) and abs(prevalence - counts[0] / max(sum(counts), 1)) < 1e-12
 
 
 @check("TUNE001", title="Thresholds were tuned on posts that they are not applied to")
@@ -75,10 +77,10 @@ def thresholds_from_tune(subject: Subject) -> Verdict:
     shared = [judged.get(fold, elsewhere) & posts for fold, posts in origins]
     chosen = [record.get("rule") != "fixed" for record in records]  # a fixed value was tuned on nothing
     nameless = sum(of and not posts for of, (_, posts) in zip(chosen, origins, strict=True))
-    told = f", {sum(map(len, shared)):,} posts in common, {nameless} thresholds without the posts they were tuned on"
+    detail = f", {sum(map(len, shared)):,} posts in common, {nameless} thresholds without the posts they were tuned on"
     wrong = sum(map(bool, shared)) + nameless
-    what = "were tuned on what they judge, or on nobody knows what"
-    return looked_at(len(records), "threshold", wrong=wrong, what=what, aside=told if wrong else "")
+    fault = "were tuned on what they judge, or on nobody knows what"
+    return looked_at(len(records), "threshold", wrong=wrong, fault=fault, aside=detail if wrong else "")
 
 
 def _origin(record: Mapping[str, Any]) -> tuple[str, set[str]]:
@@ -116,7 +118,7 @@ def deployed_thresholds_have_provenance(subject: Subject) -> Verdict:
             f"{unknown:,} of {len(applied):,} thresholds in the run come without the posts they were tuned on, "
             "so nobody can tell whether those posts are judged here"
         )
-    return looked_at(len(applied), "threshold", wrong=0, what="")
+    return looked_at(len(applied), "threshold", wrong=0, fault="")
 
 
 def _columns(record: Mapping[str, Any]) -> dict[str, object]:
@@ -139,12 +141,12 @@ def one_operating_point(subject: Subject) -> Verdict:
             return Verdict("failed", f"{differ:,} queries are a yes by state and a no by tau, or the reverse", len(run))
     moving = _thresholds_within_a_fold(run)
     if moving:
-        told = f"{moving[0]} changes within a fold and criterion"
-        return warned(len(run), f"{told}: a threshold is not set query by query")
+        detail = f"{moving[0]} changes within a fold and criterion"
+        return warned(len(run), f"{detail}: a threshold is not set query by query")
     points = {name.partition("(t=")[2].partition(")")[0] for name in measures if "(t=" in name and "[" not in name}
     if points and "gate" not in points:
         return warned(len(run), f"figures at t = {', '.join(sorted(points))} and none at t = gate, which is deployed")
-    return looked_at(len(run), "query", "queries", wrong=0, what="", aside="; the deployed point is t = gate")
+    return looked_at(len(run), "query", "queries", wrong=0, fault="", aside="; the deployed point is t = gate")
 
 
 def _thresholds_within_a_fold(run: Run) -> list[str]:
@@ -167,9 +169,9 @@ def depths_within_rankings(subject: Subject) -> Verdict:
     depth = int(run.queries.n_ranked[cut].max(initial=0))
     beyond = [name for name, k in depths.items() if k is None or k > depth] if cut.any() else []
     if beyond:
-        told = f"{int(cut.sum()):,} rankings are cut, the longest at {depth}"
-        return warned(len(run), f"{told}: {', '.join(beyond[:3])} reach below the cut")
-    return looked_at(len(depths), "reported depth", wrong=0, what="")
+        detail = f"{int(cut.sum()):,} rankings are cut, the longest at {depth}"
+        return warned(len(run), f"{detail}: {', '.join(beyond[:3])} reach below the cut")
+    return looked_at(len(depths), "reported depth", wrong=0, fault="")
 
 
 def _offered(run: Run) -> Ints | None:
@@ -197,12 +199,12 @@ def dynamic_k_is_judged_by_evidence_recall(subject: Subject) -> Verdict:
     if not len(sizes) or not fixed:
         return not_applicable("no selection, or no Recall@K, is reported")
     if not any(e.measure.startswith("EvidenceRecall") for e in overall):
-        told = f"{fixed[0]} is reported, but the system returns {sizes.min()} to {sizes.max()} sentences"
-        return warned(len(sizes), f"{told}: report EvidenceRecall, which judges what is returned")
+        detail = f"{fixed[0]} is reported, but the system returns {sizes.min()} to {sizes.max()} sentences"
+        return warned(len(sizes), f"{detail}: report EvidenceRecall, which judges what is returned")
     whole = int(np.count_nonzero((run.queries.n_selected == run.queries.n_ranked) & (run.queries.n_selected > 0)))
     if whole == len(sizes) and sizes.min() < sizes.max():
         return warned(len(sizes), "every selection is its whole ranking: the retriever's K was taken for a dynamic K")
-    return looked_at(len(sizes), "selection", wrong=0, what="")
+    return looked_at(len(sizes), "selection", wrong=0, fault="")
 
 
 @check("GOOD001", title="Results are not too good to be true")
@@ -211,17 +213,17 @@ def not_too_good(subject: Subject) -> Verdict:
     card, evaluation = None if subject.run is None else subject.run.card, subject.evaluation
     if card is None or not card.expected:
         return not_applicable("no dataset card says what is expected")
-    looked, told = 0, []
+    looked, detail = 0, []
     for name, (low, high) in card.expected.items():
         estimate = evaluation.measures.get(evaluation.resolve(name))
         if estimate is None:
             continue
         looked += 1
         if _far_beyond(estimate, low, high):
-            told.append(f"{name} is {estimate.value:.4f}, expected {low:g} to {high:g}")
-    if told:
-        return warned(looked, f"{'; '.join(told)}: look for leakage before you celebrate")
-    return looked_at(looked, "expected range", wrong=0, what="")
+            detail.append(f"{name} is {estimate.value:.4f}, expected {low:g} to {high:g}")
+    if detail:
+        return warned(looked, f"{'; '.join(detail)}: look for leakage before you celebrate")
+    return looked_at(looked, "expected range", wrong=0, fault="")
 
 
 def _far_beyond(estimate: Estimate, low: float, high: float) -> bool:

@@ -21,7 +21,7 @@ def every_participant_is_complete(subject: Subject) -> Verdict:
         return Verdict("failed", "the items cannot be read")
     sizes = np.bincount(subject.items.cluster, minlength=len(subject.items.cluster_ids))
     wrong = int(np.count_nonzero(sizes != PHQ8_ITEMS))
-    return looked_at(len(sizes), "participant", wrong=wrong, what="have another number of items")
+    return looked_at(len(sizes), "participant", wrong=wrong, fault="have another number of items")
 
 
 @item_check("SEL002", title="Joint risk is coverage times risk at every point of every curve")
@@ -31,7 +31,7 @@ def joint_risk_is_coverage_times_risk(subject: Subject) -> Verdict:
     looked = sum(len(curve.columns["coverage"]) for curve in curves)
     if not looked:
         return not_applicable("no curve has a point")
-    return looked_at(looked, "point", wrong=sum(map(_differing, curves)), what="differ")
+    return looked_at(looked, "point", wrong=sum(map(_differing, curves)), fault="differ")
 
 
 def _differing(curve: Curve) -> int:
@@ -52,4 +52,4 @@ def no_area_is_below_its_optimum(subject: Subject) -> Verdict:
     ]
     if not pairs:
         return not_applicable("no area was computed beside its optimum")
-    return looked_at(len(pairs), "area", wrong=sum(own < best - 1e-12 for own, best in pairs), what="are smaller")
+    return looked_at(len(pairs), "area", wrong=sum(own < best - 1e-12 for own, best in pairs), fault="are smaller")

@@ -66,13 +66,13 @@ def parse_target(text: str) -> Target:
     >>> str(parse_target("TPR@FPR=5% >= 60%"))
     'TPR@FPR=5% >= 0.6'
     """
-    found = _TARGET.fullmatch(text)
-    if found is None:
+    match = _TARGET.fullmatch(text)
+    if match is None:
         raise InputError(f"{typed(text)} is not a target. Write for example 'AUROC>=0.85' or 'ECE<0.05'.")
-    bound = float(found["bound"]) / (100 if found["percent"] else 1)
+    bound = float(match["bound"]) / (100 if match["percent"] else 1)
     if not math.isfinite(bound):
         raise InputError(f"{typed(text)}: the bound of a target is a finite number.")
-    return Target(found["name"], RELATIONS[found["relation"]], bound)
+    return Target(match["name"], RELATIONS[match["relation"]], bound)
 
 
 def targets_of(texts: Iterable[str], known: DatasetCard | None, *, selective: bool) -> tuple[Target, ...]:

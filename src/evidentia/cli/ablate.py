@@ -43,10 +43,10 @@ def ablate(
         show_finished(out, passed=passed, quiet=quiet)
         return
     with stoppable("continue with --resume.", quiet=quiet):
-        made = ablating.ablate(
+        ablation = ablating.ablate(
             settings, out, seeds=seeds, resume=resume, workers=workers, judging=judging, bar=bar, note=tell
         )
     if not quiet:
-        print_ablation(made, out)
-    if not made.passed:
+        print_ablation(ablation, out)
+    if not ablation.passed:
         raise typer.Exit(1)

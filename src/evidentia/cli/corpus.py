@@ -40,12 +40,12 @@ def stats(
     from evidentia.corpus import corpus_stats, read_corpus
 
     corpus = read_corpus(folder, splitter=splitter, labels=not no_labels)
-    found = corpus_stats(corpus)
+    statistics = corpus_stats(corpus)
     if as_json:
-        sys.stdout.write(found.to_json())
+        sys.stdout.write(statistics.to_json())
         return
     console = Console(highlight=False)
-    for table in found.tables():
+    for table in statistics.tables():
         console.print(table)
         console.print()
     _say(corpus.notes)
@@ -92,11 +92,11 @@ def import_redsm5(
         corpus = import_redsm5(folder, out, splitter=splitter, force=force, progress=progress)
     if quiet:
         return
-    found = corpus_stats(corpus)
-    assert found.evidence is not None
+    statistics = corpus_stats(corpus)
+    assert statistics.evidence is not None
     print(
-        f"{counted(found.posts, 'post')}, {counted(found.queries, 'query', 'queries')}, "
-        f"{found.evidence.queries_with_evidence:,} with evidence, {counted(found.sentences.total, 'sentence')}."
+        f"{counted(statistics.posts, 'post')}, {counted(statistics.queries, 'query', 'queries')}, "
+        f"{statistics.evidence.queries_with_evidence:,} with evidence, {counted(statistics.sentences.total, 'sentence')}."
     )
     _say(corpus.notes)
     print(f"written to {out}")

@@ -40,8 +40,8 @@ def gate(
 
     def recompute() -> Recomputed:
         with progress_bar("verifying", quiet=quiet) as progress:
-            found = verify_result(out, read_only=True, progress=progress)
-        return Recomputed(found.comparisons, len(found.mismatches))
+            verification = verify_result(out, read_only=True, progress=progress)
+        return Recomputed(verification.comparisons, len(verification.mismatches))
 
     if markdown is not None and markdown.resolve().is_relative_to(out.resolve()):
         raise OutputError("The checklist belongs beside the result, not into its folder: its files are hashed.")

@@ -33,13 +33,13 @@ def leakcheck(
     from evidentia.report.gate import print_findings
 
     bar = partial(progress_bar, quiet=quiet or as_json)
-    found = check(read_config(config), posts=posts, seed=seed, bar=bar)
+    result = check(read_config(config), posts=posts, seed=seed, bar=bar)
     if as_json:
-        sys.stdout.write(found.to_json())
+        sys.stdout.write(result.to_json())
     elif not quiet:
         print(
-            f"{', '.join(found.stages)}; {counted(found.posts, 'post')}, {found.asked} of them EVAL, seed {found.seed}"
+            f"{', '.join(result.stages)}; {counted(result.posts, 'post')}, {result.asked} of them EVAL, seed {result.seed}"
         )
-        print_findings(found.findings)
-    if not found.passed:
+        print_findings(result.findings)
+    if not result.passed:
         raise typer.Exit(1)

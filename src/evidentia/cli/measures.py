@@ -25,8 +25,8 @@ def measures(
     chosen = profile_named(profile, of_items=True)
     if names:
         reported = selective_names() if chosen is SELECTIVE else chosen.names()
-        found = dict.fromkeys(resolve(name, chosen).definition.name(chosen) for name in reported)
-        print("\n".join(found))
+        shown_names = dict.fromkeys(resolve(name, chosen).definition.name(chosen) for name in reported)
+        print("\n".join(shown_names))
         return
     if markdown:
         from evidentia.report.reference import measure_reference

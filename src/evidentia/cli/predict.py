@@ -80,16 +80,16 @@ def predict(
     read = read_posts(posts, criteria=trained.criteria, splitter=usual if splitter is None else splitter)
     for warning in (*trained.notes, *trained.cut.differences(read.posts, read.splitter)):
         print(f"warning: {warning}", file=sys.stderr)
-    found = trained.rows(read.posts, texts=texts)
-    write_file(out, _content(found, out.suffix), remedy="Choose another file with -o.")
+    answers = trained.rows(read.posts, texts=texts)
+    write_file(out, _content(answers, out.suffix), remedy="Choose another file with -o.")
     if quiet:
         return
-    for state, count in found["state"].value_counts(sort=True).iter_rows():
+    for state, count in answers["state"].value_counts(sort=True).iter_rows():
         print(f"{state:<10}{count:>8,}")
     seen = trained.seen(read.posts)
     if seen:
         print(f"warning: the model was trained or tuned on {counted(seen, 'of these posts', 'of these posts')}")
-    print(f"{counted(len(read.posts), 'post')}, {counted(found.height, 'query', 'queries')}: {out.name}")
+    print(f"{counted(len(read.posts), 'post')}, {counted(answers.height, 'query', 'queries')}: {out.name}")
     print(f"model SHA-256: {trained.sha256}")
     print("Research software, not a medical device.")
 

@@ -85,8 +85,8 @@ def stoppable(how: str, *, quiet: bool) -> Iterator[None]:
 def show_finished(out: Path, *, passed: bool, quiet: bool) -> None:
     """Say that there is nothing to do; exit 1 where what is there has failed."""
     if not quiet:
-        said = "" if passed else ", and a check or its verification failed"
-        print(f"{out.resolve().name} is finished already{said}: nothing was changed.")
+        failure = "" if passed else ", and a check or its verification failed"
+        print(f"{out.resolve().name} is finished already{failure}: nothing was changed.")
     if not passed:
         raise typer.Exit(1)
 

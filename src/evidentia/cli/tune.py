@@ -79,5 +79,5 @@ def _choices(
         raise InputError("--targets and --certify are about a three-state gate. Add --three-state.")
     if calibrate not in CALIBRATORS:
         raise InputError(f"There is no calibrator {typed(calibrate)}. Choose one of: {', '.join(CALIBRATORS)}.")
-    one = None if three_state else parse_rule(rule or "fpr=0.05")
-    return Choices(one, parse_targets(targets), certify, delta, calibrate, seed)
+    single = None if three_state else parse_rule(rule or "fpr=0.05")
+    return Choices(single, parse_targets(targets), certify, delta, calibrate, seed)

@@ -53,15 +53,15 @@ def verify(
         _verify_page(out, as_json=as_json, quiet=quiet)
         return
     with progress_bar("verifying", quiet=quiet or as_json) as progress:
-        found = verify_result(
+        verification = verify_result(
             out, inputs=inputs, texts=include_text, read_only=read_only, redraw=redraw, progress=progress
         )
     seconds = time.perf_counter() - start
     if as_json:
-        sys.stdout.write(found.to_json())
+        sys.stdout.write(verification.to_json())
     elif not quiet:
-        show(found, seconds, written=not read_only)
-    if not found.passed:
+        show(verification, seconds, written=not read_only)
+    if not verification.passed:
         raise typer.Exit(1)
 
 
@@ -71,28 +71,28 @@ def _verify_page(page: Path, *, as_json: bool, quiet: bool) -> None:
 
     start = time.perf_counter()
     with progress_bar("verifying", quiet=quiet or as_json) as progress:
-        made = verify_page(page, progress)
+        checked = verify_page(page, progress)
     if as_json:
-        sys.stdout.write(made.found.to_json())
+        sys.stdout.write(checked.found.to_json())
     elif not quiet:
-        show(made.found, time.perf_counter() - start)
-        for what in made.left_out:
-            print(f"not in the page, so not verified: {what}")
-    if not made.found.passed:
+        show(checked.found, time.perf_counter() - start)
+        for part in checked.left_out:
+            print(f"not in the page, so not verified: {part}")
+    if not checked.found.passed:
         raise typer.Exit(1)
 
 
-def show(found: Verification, seconds: float, *, written: bool = False) -> None:
+def show(verification: Verification, seconds: float, *, written: bool = False) -> None:
     """Print what was compared, what does not match, and how long it took."""
-    width = max(len(check.name) for check in found.checks)
-    for check in found.checks:
+    width = max(len(check.name) for check in verification.checks)
+    for check in verification.checks:
         wrong = f"  {counted(check.mismatches, 'mismatch', 'mismatches')}" if check.mismatches else ""
         print(f"{check.name:<{width}} {check.comparisons:>12,}{wrong}")
-    for mismatch in found.mismatches[:SHOWN]:
+    for mismatch in verification.mismatches[:SHOWN]:
         print(f"{mismatch.where}\n  reported   {mismatch.reported}\n  recomputed {mismatch.recomputed}")
-    if len(found.mismatches) > SHOWN:
+    if len(verification.mismatches) > SHOWN:
         where = " in verification.json" if written else ": --json lists all"
-        print(f"and {len(found.mismatches) - SHOWN:,} more{where}")
-    verdict = "Everything matches." if found.passed else "This result does not verify."
-    wrong = counted(len(found.mismatches), "mismatch", "mismatches")
-    print(f"{counted(found.comparisons, 'comparison')}, {wrong}, {seconds:.1f} s. {verdict}")
+        print(f"and {len(verification.mismatches) - SHOWN:,} more{where}")
+    verdict = "Everything matches." if verification.passed else "This result does not verify."
+    wrong = counted(len(verification.mismatches), "mismatch", "mismatches")
+    print(f"{counted(verification.comparisons, 'comparison')}, {wrong}, {seconds:.1f} s. {verdict}")

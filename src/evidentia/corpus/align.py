@@ -62,19 +62,19 @@ def arrange(text: str, placed: Sequence[Placed], spans: Sequence[Span]) -> list[
 
     A rest without letters, as a full stop that a quote leaves out, is joined to the sentence that it was cut from.
     """
-    made: list[Placed] = []
-    bounds = [Span(0, 0), *(one.span for one in placed), Span(len(text), len(text))]
+    result: list[Placed] = []
+    bounds = [Span(0, 0), *(quote.span for quote in placed), Span(len(text), len(text))]
     for number, (before, after) in enumerate(pairwise(bounds)):
         rests = list(_between(text, before.stop, after.start, spans))
-        if rests and made and number and _belongs(text, rests[0], spans, before.stop):
-            made[-1] = replace(made[-1], span=Span(made[-1].span.start, rests.pop(0).stop))
+        if rests and result and number and _belongs(text, rests[0], spans, before.stop):
+            result[-1] = replace(result[-1], span=Span(result[-1].span.start, rests.pop(0).stop))
         last = placed[number] if number < len(placed) else None
         if last is not None and rests and _leads(text, rests[-1], spans):
             last = replace(last, span=Span(rests.pop().start, last.span.stop))
-        made += [Placed(rest) for rest in rests]
+        result += [Placed(rest) for rest in rests]
         if last is not None:
-            made.append(last)
-    return made
+            result.append(last)
+    return result
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,13 +97,13 @@ class _Key:
     """A text reduced to the characters that count, with their places."""
 
     def __init__(self, text: str, reduce: Callable[[str], str]) -> None:
-        reduced = [(character, at) for at, given in enumerate(text) for character in reduce(given)]
+        reduced = [(character, at) for at, original in enumerate(text) for character in reduce(original)]
         self.characters = "".join(character for character, _ in reduced)
         self.places = [at for _, at in reduced]
         self._reduce = reduce
 
     def occurrences(self, quote: str) -> Iterator[Span]:
-        wanted = "".join(character for given in quote for character in self._reduce(given))
+        wanted = "".join(character for original in quote for character in self._reduce(original))
         at = self.characters.find(wanted) if wanted else -1
         for _ in range(_MOST):
             if at < 0:
@@ -123,9 +123,11 @@ def _letters(character: str) -> str:
 def _options(quote: Quote, text: str, spans: Sequence[Span], keys: Iterable[_Key]) -> list[_Option]:
     """Places for a quote: where it stands but for white space, else but for punctuation and case, else similar sentences."""
     for exact, key in zip((True, False), keys, strict=True):
-        if found := list(key.occurrences(quote.text)):
+        if occurrences := list(key.occurrences(quote.text)):
             extra = 0.0 if exact else _INEXACT
-            return [_Option(Placed(s, quote.index, exact), extra + _cost(text, s, quote.index, spans)) for s in found]
+            return [
+                _Option(Placed(s, quote.index, exact), extra + _cost(text, s, quote.index, spans)) for s in occurrences
+            ]
     similar = ((span, _similarity(quote.text, text[span.start : span.stop])) for span in spans)
     return [
         _Option(Placed(span, quote.index, False), _INEXACT * (2 - likeness) + _cost(text, span, quote.index, spans))
@@ -134,20 +136,20 @@ def _options(quote: Quote, text: str, spans: Sequence[Span], keys: Iterable[_Key
     ]
 
 
-def _similarity(one: str, other: str) -> float:
-    matcher = SequenceMatcher(None, one, other, autojunk=False)
+def _similarity(first: str, other: str) -> float:
+    matcher = SequenceMatcher(None, first, other, autojunk=False)
     return matcher.ratio() if matcher.real_quick_ratio() >= SIMILAR and matcher.quick_ratio() >= SIMILAR else 0.0
 
 
-def _cost(text: str, found: Span, index: int, spans: Sequence[Span]) -> float:
+def _cost(text: str, place: Span, index: int, spans: Sequence[Span]) -> float:
     """How unlikely an occurrence is to be the sentence of this number."""
-    number = max(bisect_right(spans, found.start, key=lambda span: span.start) - 1, 0)
-    whole = found in spans[number : number + 1]
-    return _CUTS_A_WORD * _cuts_a_word(text, found) + _NOT_WHOLE * (not whole) + min(abs(number - index), _FARTHEST)
+    number = max(bisect_right(spans, place.start, key=lambda span: span.start) - 1, 0)
+    whole = place in spans[number : number + 1]
+    return _CUTS_A_WORD * _cuts_a_word(text, place) + _NOT_WHOLE * (not whole) + min(abs(number - index), _FARTHEST)
 
 
-def _cuts_a_word(text: str, found: Span) -> bool:
-    return any(0 < at < len(text) and text[at - 1].isalnum() and text[at].isalnum() for at in (found.start, found.stop))
+def _cuts_a_word(text: str, place: Span) -> bool:
+    return any(0 < at < len(text) and text[at - 1].isalnum() and text[at].isalnum() for at in (place.start, place.stop))
 
 
 def _undominated(states: Iterable[_State]) -> list[_State]:
@@ -160,12 +162,12 @@ def _undominated(states: Iterable[_State]) -> list[_State]:
 
 
 def _trail(state: _State, length: int) -> list[Placed | None]:
-    found: list[Placed | None] = []
+    path: list[Placed | None] = []
     for _ in range(length):
-        found.append(state.placed)
+        path.append(state.placed)
         assert state.before is not None
         state = state.before
-    return found[::-1]
+    return path[::-1]
 
 
 def _between(text: str, start: int, stop: int, spans: Sequence[Span]) -> Iterator[Span]:

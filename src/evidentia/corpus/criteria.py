@@ -55,9 +55,9 @@ def parse_criteria(content: Content) -> Criteria:
 def _criterion(members: Mapping[str, Any], name: str, place: str, faults: Faults) -> Criterion:
     place = f"{place}, criterion {shown(name)}" if name else place
     text = read_text(members, "text", "criterion line", place, faults) or ""
-    given = members.get("prototypes")
-    if given is not None and not isinstance(given, list):
+    entries = members.get("prototypes")
+    if entries is not None and not isinstance(entries, list):
         faults.add(wrong_type("criterion line", "prototypes", "a list of texts"), place)
-        given = None
-    prototypes = (read_text({"prototype": one}, "prototype", "entry", place, faults) for one in given or ())
-    return Criterion(name, text, tuple(one for one in prototypes if one is not None))
+        entries = None
+    prototypes = (read_text({"prototype": entry}, "prototype", "entry", place, faults) for entry in entries or ())
+    return Criterion(name, text, tuple(prototype for prototype in prototypes if prototype is not None))

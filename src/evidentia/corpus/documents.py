@@ -63,16 +63,16 @@ def read_documents(content: Content, splitter: str) -> Documents:
     reader = _Reader(Faults(content.name), splitter)
     for record in read_records(content, reader.faults):
         reader.add(record)
-    made = reader.made
-    made.problems = reader.faults.problems
-    codes = {problem.code for problem in made.problems}
-    made.posts_known = made.posts_known and codes.isdisjoint(LOSES_RECORDS)
-    made.uids_known = made.posts_known and codes <= _KEEPS_UIDS
-    made.notes = unread_keys(content.name, reader.keys, _KEYS)
-    if made.cut:
-        cut = f"{counted(made.cut, 'post')} given as text, cut into sentences by {described(splitter)}"
-        made.notes = (*made.notes, f"{content.name}: {cut}; other versions may cut elsewhere.")
-    return made
+    documents = reader.made
+    documents.problems = reader.faults.problems
+    codes = {problem.code for problem in documents.problems}
+    documents.posts_known = documents.posts_known and codes.isdisjoint(LOSES_RECORDS)
+    documents.uids_known = documents.posts_known and codes <= _KEEPS_UIDS
+    documents.notes = unread_keys(content.name, reader.keys, _KEYS)
+    if documents.cut:
+        cut = f"{counted(documents.cut, 'post')} given as text, cut into sentences by {described(splitter)}"
+        documents.notes = (*documents.notes, f"{content.name}: {cut}; other versions may cut elsewhere.")
+    return documents
 
 
 @dataclass(eq=False)
@@ -108,19 +108,19 @@ class _Reader:
 
     def _sentences(self, members: Mapping[str, Any], post: str, place: str) -> None:
         """Take the sentences that are given, or cut the text."""
-        given, text = members.get("sentences"), members.get("text")
-        if given is not None and text is not None:
+        sentences, text = members.get("sentences"), members.get("text")
+        if sentences is not None and text is not None:
             self.faults.add(_BOTH, place)
         elif text is not None:
             self._cut(text, post, place)
-        elif given is None:
+        elif sentences is None:
             self.faults.add(_NEITHER, place)
-        elif not isinstance(given, list):
+        elif not isinstance(sentences, list):
             self.faults.add(wrong_type("post", "sentences", "a list"), place)
-        elif not given:
+        elif not sentences:
             self.faults.add(_NO_SENTENCES, place)
         else:
-            for index, sentence in enumerate(given):
+            for index, sentence in enumerate(sentences):
                 self._given(sentence, post, place, index)
 
     def _given(self, sentence: object, post: str, place: str, index: int) -> None:

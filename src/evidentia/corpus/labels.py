@@ -112,9 +112,9 @@ class _Reader:
             elif place is None and uid and self.documents.uids_known:
                 self._fault(row, _UNKNOWN_UID, f"post {shown(post)}, uid {shown(uid)}")
 
-    def _fault(self, row: int, kind: Kind, what: str = "") -> None:
+    def _fault(self, row: int, kind: Kind, detail: str = "") -> None:
         place = self.loaded.place(row)
-        self.faults.add(kind, f"{place}, {what}" if what else place)
+        self.faults.add(kind, f"{place}, {detail}" if detail else place)
 
     def missing(self) -> list[Problem]:
         """The pairs that have no row; a pair without gold has one too, so that nothing is left out by accident."""

@@ -104,6 +104,6 @@ class Posts(Frozen):
     def has_evidence(self) -> Bools:
         """Whether each query has gold, posts x criteria."""
         assert self.gold is not None
-        found = np.zeros((len(self), len(self.criteria)), np.int64)
-        np.add.at(found, self.owner, self.gold.astype(np.int64))
-        return found > 0
+        counts = np.zeros((len(self), len(self.criteria)), np.int64)
+        np.add.at(counts, self.owner, self.gold.astype(np.int64))
+        return counts > 0

@@ -98,22 +98,22 @@ class _Reader:
     def documents(self, path: Path | None = None) -> Documents | None:
         def read() -> Documents:
             content = read_content(path or find(self.folder, DOCUMENTS))
-            made = read_documents(content, self.splitter)
-            self.sources.append(Source("documents", content.name, content.sha256, len(made.post_ids)))
-            self.problems.extend(made.problems)
-            self.notes.extend(made.notes)
-            return made
+            documents = read_documents(content, self.splitter)
+            self.sources.append(Source("documents", content.name, content.sha256, len(documents.post_ids)))
+            self.problems.extend(documents.problems)
+            self.notes.extend(documents.notes)
+            return documents
 
         return self._tried(read)
 
     def criteria(self, path: Path | None = None) -> Criteria | None:
         def read() -> Criteria:
             content = read_content(path or find(self.folder, CRITERIA))
-            made = parse_criteria(content)
-            self.sources.append(Source("criteria", content.name, content.sha256, len(made.criteria)))
-            self.problems.extend(made.problems)
-            self.notes.extend(made.notes)
-            return made
+            parsed = parse_criteria(content)
+            self.sources.append(Source("criteria", content.name, content.sha256, len(parsed.criteria)))
+            self.problems.extend(parsed.problems)
+            self.notes.extend(parsed.notes)
+            return parsed
 
         return self._tried(read)
 
@@ -123,9 +123,9 @@ class _Reader:
             self.sources.append(Source("labels", loaded.name, loaded.sha256, loaded.frame.height))
             if documents is None or criteria is None:
                 return None
-            made = parse_labels(loaded, documents, criteria)
-            self.problems.extend(made.problems)
-            return made.gold
+            labels = parse_labels(loaded, documents, criteria)
+            self.problems.extend(labels.problems)
+            return labels.gold
 
         return self._tried(read)
 

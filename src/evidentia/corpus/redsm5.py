@@ -128,7 +128,7 @@ def _load(folder: Path) -> tuple[Loaded, Loaded, tuple[Source, ...]]:
     if problems:
         raise InputError(*problems)
     roles = zip(("posts", "annotations"), loaded, strict=True)
-    return loaded[0], loaded[1], tuple(Source(role, one.name, one.sha256, one.frame.height) for role, one in roles)
+    return loaded[0], loaded[1], tuple(Source(role, part.name, part.sha256, part.frame.height) for role, part in roles)
 
 
 def _rows(loaded: Loaded, columns: Sequence[str]) -> Iterator[tuple[str, ...]]:
@@ -137,8 +137,8 @@ def _rows(loaded: Loaded, columns: Sequence[str]) -> Iterator[tuple[str, ...]]:
 
 def _texts(loaded: Loaded, faults: Faults) -> dict[str, str]:
     texts: dict[str, str] = {}
-    for row, (given, text) in enumerate(_rows(loaded, _POST_COLUMNS)):
-        post = read_id({"post_id": given}, "post_id", "row", loaded.place(row), faults)
+    for row, (post_id, text) in enumerate(_rows(loaded, _POST_COLUMNS)):
+        post = read_id({"post_id": post_id}, "post_id", "row", loaded.place(row), faults)
         if post is None:
             continue
         if post in texts:
@@ -151,7 +151,7 @@ def _texts(loaded: Loaded, faults: Faults) -> dict[str, str]:
 
 def _annotations(loaded: Loaded, texts: Mapping[str, str], faults: Faults) -> dict[str, dict[int, _Annotated]]:
     """What the annotations say, by post and number of the sentence."""
-    found: dict[str, dict[int, _Annotated]] = {}
+    annotated: dict[str, dict[int, _Annotated]] = {}
     for row, (post, sentence, text, symptom, status) in enumerate(_rows(loaded, _ANNOTATION_COLUMNS)):
         index = _index(post, sentence)
         wrong = {
@@ -165,13 +165,13 @@ def _annotations(loaded: Loaded, texts: Mapping[str, str], faults: Faults) -> di
         if symptom.strip() not in SYMPTOMS:
             faults.add(_SYMPTOM, f"{loaded.place(row)}, {shown(symptom)}")
         elif index is not None and not any(wrong.values()):
-            there = found.setdefault(post, {}).setdefault(index, _Annotated(text))
+            there = annotated.setdefault(post, {}).setdefault(index, _Annotated(text))
             where = f"{loaded.place(row)}, sentence {shown(sentence)}"
             if there.text.split() != text.split():
                 faults.add(_TWO_TEXTS, where)
             if there.status.setdefault(symptom.strip(), _STATUS[status.strip()]) != _STATUS[status.strip()]:
                 faults.add(_TWO_STATUSES, where)
-    return found
+    return annotated
 
 
 def _index(post: str, sentence: str) -> int | None:
@@ -199,10 +199,10 @@ def numbered(sentences: Sequence[Placed]) -> list[str]:
     ['0', '1', '1+1', '2']
     """
     names: list[str] = []
-    given = [sentence.index for sentence in sentences]
+    numbers = [sentence.index for sentence in sentences]
     last, extra = -1, 0
-    for at, index in enumerate(given):
-        following = next((number for number in given[at:] if number is not None), None)
+    for at, index in enumerate(numbers):
+        following = next((number for number in numbers[at:] if number is not None), None)
         if index is not None or following is None or last + 1 < following:
             last, extra = (last + 1 if index is None else index), 0
             names.append(str(last))
@@ -232,10 +232,10 @@ def _posts(cut: Sequence[_Cut], texts: Mapping[str, str], annotated: Mapping[str
 
 def _notes(cut: Sequence[_Cut], splitter: str) -> tuple[str, ...]:
     """What a reader of the corpus should know about how it was made."""
-    quoted = [sentence for one in cut for sentence in one.sentences if sentence.index is not None]
+    quoted = [sentence for post in cut for sentence in post.sentences if sentence.index is not None]
     inexact = sum(not sentence.exact for sentence in quoted)
-    crowded = sum("+" in uid.removeprefix(f"{one.post}_") for one in cut for uid in one.uids)
-    rest = sum(len(one.sentences) for one in cut) - len(quoted)
+    crowded = sum("+" in uid.removeprefix(f"{post.post}_") for post in cut for uid in post.uids)
+    rest = sum(len(post.sentences) for post in cut) - len(quoted)
     notes = [
         f"{counted(len(quoted), 'sentence')} as annotated; {counted(rest, 'sentence')} around them cut by "
         f"{described(splitter)}; other versions may cut elsewhere."

@@ -114,8 +114,8 @@ def _sentencex() -> Splitter:
 
     def pieces(text: str) -> Iterable[str]:
         # it panics on white space of several bytes behind a period; where sentences begin is told by what is not white
-        found: Iterable[str] = sentencex.segment("en", _WHITE.sub(" ", text))
-        return found
+        sentences: Iterable[str] = sentencex.segment("en", _WHITE.sub(" ", text))
+        return sentences
 
     return pieces
 

@@ -167,8 +167,8 @@ def _by_criterion(evidence: Evidence) -> Table:
     table.add_column("criterion")
     for name in ("with evidence", "rate"):
         table.add_column(name, justify="right", no_wrap=True)
-    for one in evidence.criteria:
-        table.add_row(escape(one.criterion_id), f"{one.n_positive:,}", f"{100 * one.rate:.1f} %")
+    for criterion in evidence.criteria:
+        table.add_row(escape(criterion.criterion_id), f"{criterion.n_positive:,}", f"{100 * criterion.rate:.1f} %")
     return table
 
 

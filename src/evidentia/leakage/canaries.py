@@ -56,9 +56,11 @@ def eval_labels_are_unseen(pipeline: Pipeline, train: Sequence[Post], evaluation
     asked = (evaluation, evaluation, turned, handed_on)
     before, again, *after = (_trained_on(pipeline, train, posts) for posts in asked)
     if restless := _moved(before, again):
-        told = f"two runs on the same labels differ: seed the pipeline, then ask again (these move: {_some(restless)})"
-        return _failed(EVAL_LABELS, told, 1)
-    moved = list(dict.fromkeys(name for one in after for name in _moved(before, one)))
+        detail = (
+            f"two runs on the same labels differ: seed the pipeline, then ask again (these move: {_some(restless)})"
+        )
+        return _failed(EVAL_LABELS, detail, 1)
+    moved = list(dict.fromkeys(name for run in after for name in _moved(before, run)))
     looked = before[0].values.size + before[1].size
     if moved:
         return _failed(EVAL_LABELS, f"these move: {_some(moved)}", looked)
@@ -121,30 +123,30 @@ def permuted_labels_give_chance(
     other = relabelled(posts, permuted(labels_of(posts), rng=rng))
     learnt, judged = other[: len(train)], other[len(train) :]
     pipeline.fit(learnt, labels_of(learnt))
-    found = auroc_within_criteria(labels_of(judged), np.asarray(pipeline.predict(judged), np.float64))
-    if found is None:
+    auroc = auroc_within_criteria(labels_of(judged), np.asarray(pipeline.predict(judged), np.float64))
+    if auroc is None:
         return Finding(*CHANCE, "skipped", "no criterion has both classes among the EVAL posts", 0)
-    told = f"AUROC within criteria {found.value:.3f}, {LEVEL:.1%} interval {found.low:.3f} to {found.high:.3f}"
-    told = f"{told}, {found.pairs:,} pairs"
-    if not found.holds(0.5):
-        return _failed(CHANCE, f"{told}: it knows labels that nobody could know", found.pairs)
-    return Finding(*CHANCE, "passed", told, found.pairs)
+    detail = f"AUROC within criteria {auroc.value:.3f}, {LEVEL:.1%} interval {auroc.low:.3f} to {auroc.high:.3f}"
+    detail = f"{detail}, {auroc.pairs:,} pairs"
+    if not auroc.holds(0.5):
+        return _failed(CHANCE, f"{detail}: it knows labels that nobody could know", auroc.pairs)
+    return Finding(*CHANCE, "passed", detail, auroc.pairs)
 
 
 def no_feature_gives_the_label_away(pipeline: Pipeline, train: Sequence[Post], evaluation: Sequence[Post]) -> Finding:
     """CANARY004: no feature orders the EVAL queries of a criterion almost perfectly, in either direction."""
     pipeline.fit(train, labels_of(train))
     features, labels = pipeline.features(evaluation), labels_of(evaluation)
-    looked, told = 0, []
+    looked, detail = 0, []
     for name, column in _with_gaps(features):
-        found = auroc_within_criteria(labels, column.reshape(labels.shape))
-        if found is None:
+        auroc = auroc_within_criteria(labels, column.reshape(labels.shape))
+        if auroc is None:
             return Finding(*ALONE, "skipped", "no criterion has both classes among the EVAL posts", 0)
         looked += 1
-        if max(found.value, 1 - found.value) >= PERFECT:
-            told.append(f"{name} (AUROC {found.value:.3f}, {found.pairs:,} pairs)")
-    if told:
-        return _failed(ALONE, f"almost perfect alone: {_some(told)}{EASY}", looked)
+        if max(auroc.value, 1 - auroc.value) >= PERFECT:
+            detail.append(f"{name} (AUROC {auroc.value:.3f}, {auroc.pairs:,} pairs)")
+    if detail:
+        return _failed(ALONE, f"almost perfect alone: {_some(detail)}{EASY}", looked)
     if not looked:
         return Finding(*ALONE, "not applicable", "the pipeline has no features", 0)
     return Finding(*ALONE, "passed", f"{looked} features looked at", looked)

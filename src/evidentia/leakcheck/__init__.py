@@ -2,6 +2,6 @@
 
 from evidentia.leakcheck.adapter import ConfiguredPipeline
 from evidentia.leakcheck.annotated import Annotated, annotated_posts
-from evidentia.leakcheck.check import Leakcheck, leakcheck, put_through
+from evidentia.leakcheck.check import Leakcheck, leakcheck, run_canaries
 
-__all__ = ["Annotated", "ConfiguredPipeline", "Leakcheck", "annotated_posts", "leakcheck", "put_through"]
+__all__ = ["Annotated", "ConfiguredPipeline", "Leakcheck", "annotated_posts", "leakcheck", "run_canaries"]

@@ -28,12 +28,12 @@ class Annotated(Frozen):
 def annotated_posts(posts: Posts, groups: Sequence[int]) -> list[Post]:
     """The posts of a corpus, each with what was annotated about it."""
     assert posts.gold is not None
-    made = []
+    annotated = []
     for at, labels in enumerate(posts.has_evidence().tolist()):
         rows = slice(int(posts.offsets[at]), int(posts.offsets[at + 1]))
         content = Annotated(posts.sent_uids[rows], posts.texts[rows], posts.gold[rows], groups[at])
-        made.append(Post(posts.post_ids[at], content, tuple(labels)))
-    return made
+        annotated.append(Post(posts.post_ids[at], content, tuple(labels)))
+    return annotated
 
 
 def corpus_of(posts: Sequence[Post], criteria: tuple[Criterion, ...]) -> Posts:

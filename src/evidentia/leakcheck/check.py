@@ -77,10 +77,10 @@ def leakcheck(config: Config, *, posts: int = POSTS, seed: int | None = None, ba
     embed(config, some, bar=bar)
     alike = config.protocol.groups == "duplicates"
     with bar("canaries") as progress:
-        return put_through(system, some, seed=seed, group_copies=alike, progress=progress)
+        return run_canaries(system, some, seed=seed, group_copies=alike, progress=progress)
 
 
-def put_through(
+def run_canaries(
     system: System, posts: Posts, *, seed: int, group_copies: bool = True, progress: Progress | None = None
 ) -> Leakcheck:
     """Ask a system about a third of some posts that it may learn from the others about, under labels that change."""
@@ -91,9 +91,9 @@ def put_through(
     train, evaluation = ([post for post in ours if (post.post_id in judged) is asked] for asked in (False, True))
     pipeline = ConfiguredPipeline(system, posts.criteria, _counting(progress))
     rng = np.random.default_rng([seed, PARTS])
-    found = canaries(pipeline, train, evaluation, rng=rng, label_free=pipeline.label_free)
+    findings = canaries(pipeline, train, evaluation, rng=rng, label_free=pipeline.label_free)
     names = tuple(step.name for step in system)
-    return Leakcheck(len(posts), len(evaluation), seed, names, (*found, names_finding(pipeline.reported)))
+    return Leakcheck(len(posts), len(evaluation), seed, names, (*findings, names_finding(pipeline.reported)))
 
 
 def chosen_posts(posts: Posts, number: int, *, seed: int) -> Posts:

@@ -53,8 +53,8 @@ class Watched:
 def label_free_names(system: System) -> tuple[str, ...]:
     """What no label may move: what every stage learns without them, and all about the stages before the first that learns."""
     first = [step.name for step in takewhile(lambda step: not step.stage.learns, system.steps)]
-    said = [f"{name} {what}" for name in first for what in ("model", *SAID)]
-    return (*(f"{step.name} space" for step in system), *said)
+    columns = [f"{name} {part}" for name in first for part in ("model", *SAID)]
+    return (*(f"{step.name} space" for step in system), *columns)
 
 
 def watch(run: FoldRun, asked: Ints) -> Watched:
@@ -63,34 +63,34 @@ def watch(run: FoldRun, asked: Ints) -> Watched:
     view, reported = View.of(run.posts), []
     for step in run.system:
         parts = run.store.parts(run.division.fold, step.name)
-        columns |= {f"{step.name} {what}": _constant(_digest(parts[what]), run.posts) for what in ("space", "model")}
+        columns |= {f"{step.name} {part}": _constant(_digest(parts[part]), run.posts) for part in ("space", "model")}
         reported += [name for key in NAMES for name in parts["model"].document.get(key, ())]
         columns |= _heard(step, parts, view)
         scores = run.store.scores(run.division.fold, step.name)
         if step.name == GATE:
             columns["gate score"] = scores
         else:
-            heard, view = view, after(view, step.name, scores, step.keep)
-            columns |= _said(step.name, scores, heard, view)
+            before, view = view, after(view, step.name, scores, step.keep)
+            columns |= _said(step.name, scores, before, view)
     columns = {name: values[asked] for name, values in columns.items()} | _decided(run, asked)
     stacked = np.column_stack([values.ravel() for values in columns.values()]).astype(np.float64)
     return Watched(Features(tuple(columns), stacked), columns["detection score"], tuple(reported))
 
 
-def _said(name: str, scores: Floats, heard: View, left: View) -> Columns:
+def _said(name: str, scores: Floats, before: View, left: View) -> Columns:
     """The scores of a query pooled in ways that any change of any of them moves, and what the stage let through."""
-    offsets = heard.posts.offsets
-    place = np.arange(len(scores)) - offsets[:-1][heard.posts.owner]
-    size = heard.posts.lengths[:, None]
-    first = (ranks(scores, heard.kept, offsets) == 0) * place[:, None]
-    found = (
-        best(scores, heard.kept, offsets),
+    offsets = before.posts.offsets
+    place = np.arange(len(scores)) - offsets[:-1][before.posts.owner]
+    size = before.posts.lengths[:, None]
+    first = (ranks(scores, before.kept, offsets) == 0) * place[:, None]
+    columns = (
+        best(scores, before.kept, offsets),
         np.add.reduceat(scores, offsets[:-1], axis=0) / size,
         np.add.reduceat(scores * (place[:, None] + 1), offsets[:-1], axis=0) / size,
         np.add.reduceat(left.kept.astype(np.float64), offsets[:-1], axis=0),
         np.add.reduceat(first.astype(np.float64), offsets[:-1], axis=0),
     )
-    return {f"{name} {what}": values for what, values in zip(SAID, found, strict=True)}
+    return {f"{name} {part}": values for part, values in zip(SAID, columns, strict=True)}
 
 
 def _heard(step: Step, parts: Mapping[str, Parts], view: View) -> Columns:
@@ -117,26 +117,26 @@ def _mean(values: Floats, kept: Bools, offsets: Ints) -> Floats:
     """The mean over the candidates of each query."""
     total = np.add.reduceat(np.where(kept, values, 0.0), offsets[:-1], axis=0)
     count = np.add.reduceat(kept.astype(np.float64), offsets[:-1], axis=0)
-    found: Floats = total / count
-    return found
+    mean: Floats = total / count
+    return mean
 
 
 def _decided(run: FoldRun, asked: Ints) -> Columns:
     """What was tuned, and what it makes of every query: by the functions that write the tables of a run."""
-    made, by = run.decider, run.variant.ranked_by
+    decider, by = run.decider, run.variant.ranked_by
     posts, gold = run.posts, run.posts.gold
     assert gold is not None
     scored = Scored.of(posts, run.division, run.system, run.store, run.variant)
     rows = query_rows(scored, gold, asked, split="EVAL", ranked_by=by)
     detection = rows["detection_score"].to_numpy()
-    prob, state = made.states(detection)
+    prob, state = decider.states(detection)
     sentences = posts.sentences_of(asked)
     kept, offsets = scored.view.kept[sentences], posts.take(asked).offsets
-    ranking = Ranking.of(scored.view.scores[by][sentences], kept, offsets, made.nodes)
-    returned = selected_column(scored, asked, made, ranked_by=by)
+    ranking = Ranking.of(scored.view.scores[by][sentences], kept, offsets, decider.nodes)
+    returned = selected_column(scored, asked, decider, ranked_by=by)
     place = dict(zip(posts.sent_uids, _places(posts), strict=True))
-    found = {
-        **{name: np.full(len(detection), value) for name, value in _tuned(made).items()},
+    columns = {
+        **{name: np.full(len(detection), value) for name, value in _tuned(decider).items()},
         "node probability of the best": ranking.node_prob[ranking.offsets[:-1]],
         "ranking": _by_place(rows["ranked_sent_uids"], place),
         "detection score": detection,
@@ -145,14 +145,14 @@ def _decided(run: FoldRun, asked: Ints) -> Columns:
         "selected K": ranking_sizes(returned),
         "selected sentences": _by_place(returned, place),
     }
-    return {name: np.asarray(values, np.float64).reshape(len(asked), -1) for name, values in found.items()}
+    return {name: np.asarray(values, np.float64).reshape(len(asked), -1) for name, values in columns.items()}
 
 
-def _tuned(made: Decider) -> dict[str, float]:
+def _tuned(decider: Decider) -> dict[str, float]:
     """The values that were chosen on TUNE, as numbers."""
-    tuning, chosen = made.tuning, {"node calibration": _number(dict(made.nodes.parameters))}
-    if made.selection.standard.name == "mass":
-        chosen["gamma"] = made.selection.standard.gamma
+    tuning, chosen = decider.tuning, {"node calibration": _number(dict(decider.nodes.parameters))}
+    if decider.selection.standard.name == "mass":
+        chosen["gamma"] = decider.selection.standard.gamma
     if tuning.calibrator is not None:
         chosen["calibration"] = _number([tuning.calibrator.method, dict(tuning.calibrator.parameters)])
     if tuning.three_state is not None:
@@ -169,16 +169,16 @@ def ranking_sizes(lists: pl.Series) -> Floats:
     >>> ranking_sizes(pl.Series(["a|b", "", "c"])).tolist()
     [2.0, 0.0, 1.0]
     """
-    return np.array([len(one.split("|")) if one else 0 for one in lists], np.float64)
+    return np.array([len(uids.split("|")) if uids else 0 for uids in lists], np.float64)
 
 
 def _by_place(lists: pl.Series, place: Mapping[str, int]) -> Floats:
     """A number for every list that moves with what it names and in which order, whatever the sentences are called."""
-    return np.array([sum(_weight(at) * (place[uid] + 1) for at, uid in _listed(one)) for one in lists], np.float64)
+    return np.array([sum(_weight(at) * (place[uid] + 1) for at, uid in _listed(uids)) for uids in lists], np.float64)
 
 
-def _listed(one: str) -> Iterator[tuple[int, str]]:
-    return enumerate(one.split("|") if one else ())
+def _listed(uids: str) -> Iterator[tuple[int, str]]:
+    return enumerate(uids.split("|") if uids else ())
 
 
 def _weight(at: int) -> float:
@@ -200,8 +200,8 @@ def _digest(parts: Parts) -> float:
 
 
 def _number(content: Any) -> float:
-    said = json.dumps(content, sort_keys=True, default=list).encode()
-    return float(int.from_bytes(sha256(said).digest()[:6]))  # 48 bits: a float holds them exactly
+    encoded = json.dumps(content, sort_keys=True, default=list).encode()
+    return float(int.from_bytes(sha256(encoded).digest()[:6]))  # 48 bits: a float holds them exactly
 
 
 def _constant(value: float, posts: Posts) -> Floats:

@@ -252,8 +252,8 @@ def _fit_slope(prob: Floats, label: Bools, weight: Floats) -> tuple[Floats | Non
         return None, 2
     if len(np.unique(x[inside(prob[held])])) < 2:
         return None, 3
-    found = newton(x, label[held], weight[held])  # not scaled: the last digit of an x may be the overlap
-    return (None, 2) if found is None else (found, 0)
+    solution = newton(x, label[held], weight[held])  # not scaled: the last digit of an x may be the overlap
+    return (None, 2) if solution is None else (solution, 0)
 
 
 def _slope_score(prob: Floats, label: Bools) -> Score | None:

@@ -26,10 +26,10 @@ LEVEL_CHOICES = {
 def scored(queries: Queries, args: Args) -> Ranked:
     """The scores and labels that a sweep runs over: of queries, or of (query, candidate) pairs."""
     if args.get("level") == "candidate":
-        found = queries.candidates
-        assert found is not None
-        rows = np.repeat(np.arange(len(queries)), np.diff(found.offsets))
-        return Ranked(found.score if found.node_prob is None else found.node_prob, found.is_gold, rows)
+        pool = queries.candidates
+        assert pool is not None
+        rows = np.repeat(np.arange(len(queries)), np.diff(pool.offsets))
+        return Ranked(pool.score if pool.node_prob is None else pool.node_prob, pool.is_gold, rows)
     assert queries.scores is not None
     return Ranked(queries.scores, queries.label, np.arange(len(queries)))
 

@@ -76,10 +76,10 @@ def _recall_population(args: Args) -> Population:
 def _pooled(queries: Queries, args: Args) -> Floats:
     """Gold sentences found where the gate is open, and gold sentences there are (for given=gate: where it is open)."""
     assert queries.gate is not None
-    _, found = _selected(queries)
+    _, hits = _selected(queries)
     gold = _gold(queries)
     there = np.where(queries.gate, gold, 0) if args["given"] == "gate" else gold
-    return np.column_stack([np.where(queries.gate, found, 0), there]).astype(float)
+    return np.column_stack([np.where(queries.gate, hits, 0), there]).astype(float)
 
 
 POOLED = ratio_of_sums(
@@ -118,9 +118,9 @@ def _recall_needs(args: Args) -> tuple[str, ...]:
 )
 def evidence_recall(queries: Queries, args: Args) -> Floats:
     """Share of the gold sentences that was selected; with empty gold 1 if nothing was selected, else 0."""
-    count, found = _selected(queries)
+    count, hits = _selected(queries)
     gold = _gold(queries)
-    return np.where(gold > 0, found / np.maximum(gold, 1), count == 0).astype(float)
+    return np.where(gold > 0, hits / np.maximum(gold, 1), count == 0).astype(float)
 
 
 @family.mean(
@@ -142,6 +142,6 @@ def evidence_recall(queries: Queries, args: Args) -> Floats:
 )
 def evidence_precision(queries: Queries, args: Args) -> Floats:
     """Share of gold among the selected sentences of every query."""
-    count, found = _selected(queries)
+    count, hits = _selected(queries)
     nothing = (_gold(queries) == 0) if args["pop"] == "all" else np.zeros(len(queries), bool)
-    return np.where(count > 0, found / np.maximum(count, 1), nothing).astype(float)
+    return np.where(count > 0, hits / np.maximum(count, 1), nothing).astype(float)

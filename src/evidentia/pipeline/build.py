@@ -81,52 +81,52 @@ def _learner(config: Config, name: str) -> Stage:
 
 
 def _reranker(config: Config) -> Stage:
-    given = config.reranker
-    if given.kind == "ltr":
-        return LearnToRank(given.model, given.trees)
+    settings = config.reranker
+    if settings.kind == "ltr":
+        return LearnToRank(settings.model, settings.trees)
     from evidentia.pipeline.stages.pairs import FineTuned, PairReranker
 
-    if given.kind == "fine-tuned":
-        return FineTuned(given.epochs, given.max_pairs, given.learning_rate, given.batch_size)
-    return PairReranker(config.located(given.kind), _settings(config, given.kind), _cache(config))
+    if settings.kind == "fine-tuned":
+        return FineTuned(settings.epochs, settings.max_pairs, settings.learning_rate, settings.batch_size)
+    return PairReranker(config.located(settings.kind), _settings(config, settings.kind), _cache(config))
 
 
 def _graph(config: Config, source: str) -> Stage:
-    given = config.graph
-    if given.kind == "propagation":
-        return Propagation(source, given.neighbours, _meaning(config))
+    settings = config.graph
+    if settings.kind == "propagation":
+        return Propagation(source, settings.neighbours, _meaning(config))
     from evidentia.pipeline.stages.network import GraphNetwork
 
     return GraphNetwork(
         source=source,
-        neighbours=given.neighbours,
+        neighbours=settings.neighbours,
         meaning=_meaning(config),
-        conv=given.conv,
-        layers=given.layers,
-        hidden=given.hidden,
-        epochs=given.epochs,
-        networks=given.networks,
+        conv=settings.conv,
+        layers=settings.layers,
+        hidden=settings.hidden,
+        epochs=settings.epochs,
+        networks=settings.networks,
     )
 
 
 def _gate(config: Config, last: str) -> Stage:
-    given = config.gate
-    if given.kind == "best":
+    settings = config.gate
+    if settings.kind == "best":
         return BestCandidate(last)
-    if given.kind == "pooled":
-        return PooledGate(given.model, trees=given.trees)
+    if settings.kind == "pooled":
+        return PooledGate(settings.model, trees=settings.trees)
     from evidentia.pipeline.stages.network import NetworkGate
 
     return NetworkGate(
         neighbours=config.graph.neighbours,
         meaning=_meaning(config),
-        hidden=given.hidden,
-        epochs=given.epochs,
-        patience=given.patience,
-        networks=given.networks,
-        blend=given.blend,
-        beside=given.model,
-        trees=given.trees,
+        hidden=settings.hidden,
+        epochs=settings.epochs,
+        patience=settings.patience,
+        networks=settings.networks,
+        blend=settings.blend,
+        beside=settings.model,
+        trees=settings.trees,
     )
 
 
@@ -178,11 +178,11 @@ def model_keys(config: Config) -> list[str]:
     """Which weights the named models have, or which servers are asked: a folder may hold others tomorrow."""
     from evidentia.pipeline.encoders.make import make_encoder, make_pair_scorer
 
-    made = [make_encoder(spec, settings, cache=False).key for spec, settings in encoders_of(config).items()]
+    keys = [make_encoder(spec, settings, cache=False).key for spec, settings in encoders_of(config).items()]
     spec = config.reranker.kind
     if spec not in {NONE, "ltr", "fine-tuned"}:
-        made.append(make_pair_scorer(config.located(spec), config.model_settings(spec), cache=False).key)
-    return made
+        keys.append(make_pair_scorer(config.located(spec), config.model_settings(spec), cache=False).key)
+    return keys
 
 
 def token_layer(config: Config) -> int | None:

@@ -121,11 +121,11 @@ def decider(scored: Scored, gold: Bools, system: System, variant: Variant, tunin
     score, kept = scored.view.scores[variant.ranked_by], scored.view.kept
     nodes = calibrate_nodes(score[rows], kept[rows], gold[rows])
     named = tuple(sorted(posts.post_ids[post] for post in tune.tolist()))
-    made = Decider(nodes, tuning, system.selection, variant.selects, named)
+    untuned = Decider(nodes, tuning, system.selection, variant.selects, named)
     if system.mean_k_at_most is None or variant.selects == "nothing":
-        return made
+        return untuned
     ranking = Ranking.of(score[rows], kept[rows], posts.take(tune).offsets, nodes)
-    _, state = made.states(scored.detection[tune].ravel())
+    _, state = untuned.states(scored.detection[tune].ravel())
     decided = np.ones(len(state), bool) if variant.selects == "all" else state == POS
     gamma = tune_gamma(system.selection.limits, ranking, decided, mean_k_at_most=system.mean_k_at_most)
-    return replace(made, selection=replace(system.selection, standard=Policy(gamma=gamma)))
+    return replace(untuned, selection=replace(system.selection, standard=Policy(gamma=gamma)))

@@ -19,8 +19,8 @@ def refuse_too_few(plan: Plan) -> None:
     divisions = plan.divisions()
     if any(step.stage.learns for step in plan.system.steps):
         _refuse_one_part(divisions)
-    found = {division.fold: tune_shortage(plan.posts, division, plan.system.choices) for division in divisions}
-    short = {fold: lack for fold, lack in found.items() if lack is not None}
+    shortages = {division.fold: tune_shortage(plan.posts, division, plan.system.choices) for division in divisions}
+    short = {fold: lack for fold, lack in shortages.items() if lack is not None}
     if short:
         raise InputError(_said(short, len(plan.folds.labels)))
 
@@ -53,5 +53,5 @@ def _said(short: Mapping[str, Shortage], folds: int) -> str:
         remedies.append(f'set [gate] calibrate = "{ALWAYS_FITS}", which compares nothing')
     if not of_folds:
         remedies.append("set [run] final_model = false")
-    said = f"Scores {where} cannot be made probabilities: TUNE has {lack.counts}."
-    return f"{said} {', or '.join(remedies)}."
+    message = f"Scores {where} cannot be made probabilities: TUNE has {lack.counts}."
+    return f"{message} {', or '.join(remedies)}."

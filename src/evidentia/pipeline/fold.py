@@ -124,6 +124,6 @@ class _Taught:
     def ask(self, model: Parts, posts: Ints, scores: Floats) -> None:
         """Write down what a model says of some posts."""
         rows = posts if self.stage.per == "post" else rows_of(posts, self.offsets)
-        said = self.stage.score(self.space, model, self.inputs.take(posts))
-        assert said.shape == (len(rows), scores.shape[1])
-        scores[rows] = said
+        answer = self.stage.score(self.space, model, self.inputs.take(posts))
+        assert answer.shape == (len(rows), scores.shape[1])
+        scores[rows] = answer

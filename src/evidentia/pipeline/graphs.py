@@ -86,8 +86,8 @@ def likeness(vectors: NDArray[np.float32], offsets: Ints, neighbours: int) -> sp
         targets.append(nearest.ravel()[joined] + start)
         weights.append(weight[joined])
     size = (len(vectors), len(vectors))
-    found = sparse.csr_matrix((np.concatenate(weights), (np.concatenate(sources), np.concatenate(targets))), size)
-    return found.maximum(found.T).tocsr()
+    graph = sparse.csr_matrix((np.concatenate(weights), (np.concatenate(sources), np.concatenate(targets))), size)
+    return graph.maximum(graph.T).tocsr()
 
 
 def adjacency(offsets: Ints) -> sparse.csr_matrix:

@@ -24,8 +24,8 @@ def plan_batches(lengths: Sequence[int], size: int, epochs: int, rng: np.random.
             order[start : start + size * _SORTED_TOGETHER] for start in range(0, len(order), size * _SORTED_TOGETHER)
         ]
         cut = [pool[np.argsort(known[pool], kind="stable")] for pool in pools]
-        made = [pool[start : start + size].tolist() for pool in cut for start in range(0, len(pool), size)]
-        batches += [made[place] for place in rng.permutation(len(made)).tolist()]
+        pieces = [pool[start : start + size].tolist() for pool in cut for start in range(0, len(pool), size)]
+        batches += [pieces[place] for place in rng.permutation(len(pieces)).tolist()]
     return batches
 
 

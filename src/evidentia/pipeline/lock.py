@@ -29,7 +29,7 @@ class Lock:
         return Lock, ()
 
 
-def take(path: Path) -> Lock:
+def acquire_lock(path: Path) -> Lock:
     """Lock a file, made if need be with the folders above it; an OutputError where another process has it."""
     name = path.parent.parent.resolve().name
     try:

@@ -27,23 +27,23 @@ class Weight:
         return {"weight": self.weight, "weights": list(WEIGHTS), "tune_ndcg": list(self.ndcg)}
 
 
-def mixed(given: Floats, refined: Floats, weight: float) -> Floats:
+def mixed(original: Floats, refined: Floats, weight: float) -> Floats:
     """The mixture of two scores."""
-    together: Floats = (1 - weight) * given + weight * refined
+    together: Floats = (1 - weight) * original + weight * refined
     return together
 
 
-def choose_weight(given: Floats, refined: Floats, *, kept: Bools, gold: Bools, offsets: Ints) -> Weight:
+def choose_weight(original: Floats, refined: Floats, *, kept: Bools, gold: Bools, offsets: Ints) -> Weight:
     """The weight of best nDCG@10 over the queries with gold; the smallest of equals, so that nothing is changed for nothing."""
-    reached = tuple(mean_ndcg(mixed(given, refined, weight), kept, gold, offsets) for weight in WEIGHTS)
+    reached = tuple(mean_ndcg(mixed(original, refined, weight), kept, gold, offsets) for weight in WEIGHTS)
     return Weight(WEIGHTS[int(np.argmax(reached))], reached)
 
 
 def mean_ndcg(score: Floats, kept: Bools, gold: Bools, offsets: Ints, *, depth: int = DEPTH) -> float:
     """The mean nDCG over queries with gold, of rankings of the candidates; gold that is no candidate counts as missed."""
     ends, sentence, criterion = query_nodes(kept, offsets)
-    found = np.add.reduceat(gold.astype(np.int64), offsets[:-1], axis=0).ravel()
-    if not found.any():
+    n_gold = np.add.reduceat(gold.astype(np.int64), offsets[:-1], axis=0).ravel()
+    if not n_gold.any():
         return 0.0
     places = kernels.gold_ranks(score[sentence, criterion], gold[sentence, criterion], ends)
-    return float(kernels.ndcg(places, found, depth)[found > 0].mean())
+    return float(kernels.ndcg(places, n_gold, depth)[n_gold > 0].mean())

@@ -54,26 +54,26 @@ def decided(
     ranked_by = variant.ranked_by
     tuned_on, judged = (
         pl.concat(
-            [query_rows(one, gold, getattr(one.division, part), split=split, ranked_by=ranked_by) for one in scored]
+            [query_rows(fold, gold, getattr(fold.division, part), split=split, ranked_by=ranked_by) for fold in scored]
         )
         for part, split in (("tune", "TUNE"), ("eval", "EVAL"))
     )
     tuning = tune(read_run(judged, tune=tuned_on, allow_disjoint=True), variant.choices)
     _refuse_untuned(tuning)
     known = tuning.by_fold()
-    made = tuple(decider(one, gold, system, variant, known[one.division.fold]) for one in scored)
+    deciders = tuple(decider(fold, gold, system, variant, known[fold.division.fold]) for fold in scored)
     if variant.selects != "nothing":
-        pairs = zip(scored, made, strict=True)
-        chosen = [selected_column(one, one.division.eval, by, ranked_by=ranked_by) for one, by in pairs]
+        pairs = zip(scored, deciders, strict=True)
+        chosen = [selected_column(fold, fold.division.eval, by, ranked_by=ranked_by) for fold, by in pairs]
         judged = judged.with_columns(pl.concat(chosen))
     names = [step.name for step in system.steps]
     candidates = pl.concat(
         [
-            candidate_rows(one, gold, one.division.eval, by, names, ranked_by=ranked_by)
-            for one, by in zip(scored, made, strict=True)
+            candidate_rows(fold, gold, fold.division.eval, by, names, ranked_by=ranked_by)
+            for fold, by in zip(scored, deciders, strict=True)
         ]
     )
-    return Tables(judged, tuned_on, candidates, tuning, made)
+    return Tables(judged, tuned_on, candidates, tuning, deciders)
 
 
 def _refuse_untuned(tuning: Tuning) -> None:
@@ -100,7 +100,7 @@ def write_tables(tables: Tables, folder: Path) -> Tables:
     write_file(folder / "per_query.parquet", _parquet(tables.per_query))
     write_file(folder / "candidates.parquet", _parquet(tables.candidates))
     write_file(folder / "thresholds.json", dumps_by_line(to_document(tuning), ("folds", "inputs")).encode())
-    chosen = {"schema": "evidentia.tuned/1", "folds": [one.to_dict() for one in tables.deciders]}
+    chosen = {"schema": "evidentia.tuned/1", "folds": [decider.to_dict() for decider in tables.deciders]}
     write_file(folder / "tuned.json", dumps_by_line(chosen, ("folds",)).encode())
     return replace(tables, tuning=tuning)
 
@@ -122,11 +122,11 @@ def write_models(
     splitter: str | None = None,
 ) -> None:
     """Copy what every fold learnt beside what it tuned: a folder per fold that `evidentia predict` can use."""
-    known = {one.tuning.fold: one for one in deciders}
+    known = {entry.tuning.fold: entry for entry in deciders}
     for division in plan.divisions():
-        made = known.get(division.fold) or final_decider(plan, store, division, variant)
+        decider = known.get(division.fold) or final_decider(plan, store, division, variant)
 
-        def fill(place: Path, division: Division = division, made: Decider = made) -> None:
+        def fill(place: Path, division: Division = division, decider: Decider = decider) -> None:
             for step in plan.system:
                 (place / step.name).mkdir()
                 save_parts(place / step.name, store.parts(division.fold, step.name))
@@ -134,13 +134,13 @@ def write_models(
                 "schema": "evidentia.model/2",
                 "config": dict(config),
                 "criteria": [
-                    {"criterion_id": one.criterion_id, "text": one.text, "prototypes": list(one.prototypes)}
-                    for one in plan.posts.criteria
+                    {"criterion_id": entry.criterion_id, "text": entry.text, "prototypes": list(entry.prototypes)}
+                    for entry in plan.posts.criteria
                 ],
                 "sentences": asdict(Cut.of(plan.posts.take(division.train), splitter)),
                 "trained_on": sorted(plan.posts.post_ids[post] for post in division.train.tolist()),
-                "tuning": made.tuning.to_dict(),
-                "decisions": made.to_dict(),
+                "tuning": decider.tuning.to_dict(),
+                "decisions": decider.to_dict(),
             }
             (place / "pipeline.json").write_text(dumps(document), encoding="utf-8")
             write_sums(place)

@@ -94,9 +94,9 @@ def _without(config: Config, keys: Sequence[str | None]) -> Config:
 def _address(url: str) -> SplitResult:
     parts = address_of(url)
     if parts is None or key_in(parts) is not None:
-        what = typed(url) if may_be_shown(url) else "What is given (and not shown)"
+        subject = typed(url) if may_be_shown(url) else "What is given (and not shown)"
         raise InputError(
-            f"{what} is no address that may be allowed. Give one like http://127.0.0.1:8000/v1, without a key."
+            f"{subject} is no address that may be allowed. Give one like http://127.0.0.1:8000/v1, without a key."
         )
     return parts
 

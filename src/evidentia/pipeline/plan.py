@@ -17,7 +17,7 @@ import numpy as np
 from evidentia.corpus import Posts
 from evidentia.errors import InputError, OutputError
 from evidentia.pipeline.fold import Division
-from evidentia.pipeline.lock import take
+from evidentia.pipeline.lock import acquire_lock
 from evidentia.pipeline.store import Checkpoints, write_file
 from evidentia.pipeline.system import System
 from evidentia.pipeline.work import Job, Progress, run_jobs
@@ -73,9 +73,9 @@ def identity(plan: Plan, config: Mapping[str, Any], means: Sequence[Any]) -> str
     """A hash of everything that decides the outcome: configuration, posts, labels, and by what means."""
     posts = plan.posts
     assert posts.gold is not None
-    said = json.dumps([means, config, plan.folds.seed, plan.final], sort_keys=True)
-    digest = hashlib.sha256(said.encode())
-    for part in (posts.post_ids, posts.sent_uids, posts.texts, [str(one) for one in posts.criteria]):
+    encoded = json.dumps([means, config, plan.folds.seed, plan.final], sort_keys=True)
+    digest = hashlib.sha256(encoded.encode())
+    for part in (posts.post_ids, posts.sent_uids, posts.texts, [str(criterion) for criterion in posts.criteria]):
         digest.update(json.dumps(part).encode())
     digest.update(posts.offsets.tobytes() + np.packbits(posts.gold).tobytes())
     return digest.hexdigest()
@@ -87,7 +87,7 @@ def start(out: Path, mark: str, *, resume: bool, note: Note = no_note) -> Checkp
     The folder is locked until the result is released. What is refused is left as it was.
     """
     _refuse(out, mark, resume=resume)
-    lock = take(out / WORK / LOCK)
+    lock = acquire_lock(out / WORK / LOCK)
     try:
         _refuse(out, mark, resume=resume)  # somebody may have been faster
         if not (out / WORK / STATE).is_file():

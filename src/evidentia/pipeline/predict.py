@@ -150,7 +150,7 @@ def _trained(home: Path, document: Mapping[str, Any], allowed: Permission) -> Tr
     config = replace(config, run=replace(config.run, cache=config.run.cache is True))
     system = system_of(config)
     criteria = tuple(
-        Criterion(one["criterion_id"], one["text"], tuple(one["prototypes"])) for one in document["criteria"]
+        Criterion(entry["criterion_id"], entry["text"], tuple(entry["prototypes"])) for entry in document["criteria"]
     )
     decisions = document["decisions"]
     return Trained(

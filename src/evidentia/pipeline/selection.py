@@ -56,8 +56,8 @@ class Ranking(Frozen):
     def of(cls, score: Floats, kept: Bools, offsets: Ints, nodes: Calibrator) -> Ranking:
         """Rank by score; equal scores keep the order of the post."""
         ends, sentence, criterion = ranked_nodes(score, kept, offsets)
-        said = score[sentence, criterion]
-        return cls(ends, sentence, criterion, said, node_probabilities(nodes, said))
+        values = score[sentence, criterion]
+        return cls(ends, sentence, criterion, values, node_probabilities(nodes, values))
 
     def candidates(self, gold: Bools | None = None) -> Candidates:
         """In the form that the protocol reads."""

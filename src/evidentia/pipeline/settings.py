@@ -17,7 +17,7 @@ S = TypeVar("S", bound="DataclassInstance")
 _WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false", dict: "a table"}
 
 
-def read_settings(made_of: type[S], given: Mapping[str, Any], where: str) -> S:
+def read_settings(made_of: type[S], content: Mapping[str, Any], where: str) -> S:
     """The settings as the dataclass has them; every setting that does not fit is named.
 
     Numbers may have ``minimum`` and texts ``choices`` in the metadata of their field.
@@ -25,13 +25,13 @@ def read_settings(made_of: type[S], given: Mapping[str, Any], where: str) -> S:
     known = {field.name: field for field in fields(made_of)}
     types = get_type_hints(made_of)
     has = f"It has: {', '.join(known)}." if known else "It has none."
-    problems = [f"{where} has no setting {typed(name)}. {has}" for name in given if name not in known]
-    for name, value in given.items():
+    problems = [f"{where} has no setting {typed(name)}. {has}" for name in content if name not in known]
+    for name, value in content.items():
         if name in known and (wrong := _wrong(known[name], types[name], value)):
             problems.append(f"{where}: {name} must be {wrong}, not {shown(value)}.")
     if problems:
         raise InputError(*problems)
-    return made_of(**given)
+    return made_of(**content)
 
 
 def key_of(*parts: Mapping[str, Any]) -> str:

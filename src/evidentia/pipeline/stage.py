@@ -76,7 +76,7 @@ class View(Frozen):
         scores = {name: score[rows] for name, score in self.scores.items()}
         return View(self.posts.take(posts), MappingProxyType(scores), self.kept[rows])
 
-    def heard(self, name: str, score: Floats) -> View:
+    def with_scores(self, name: str, score: Floats) -> View:
         """After one more stage has spoken."""
         return replace(self, scores=MappingProxyType({**self.scores, name: read_only(score)}))
 
@@ -165,8 +165,8 @@ def ranks(score: Floats, kept: Bools, offsets: Ints) -> Ints:
 
 def best(score: Floats, kept: Bools, offsets: Ints) -> Floats:
     """The best score among the candidates of each query, posts x criteria."""
-    found: Floats = np.maximum.reduceat(np.where(kept, score, -np.inf), offsets[:-1], axis=0)
-    return found
+    highest: Floats = np.maximum.reduceat(np.where(kept, score, -np.inf), offsets[:-1], axis=0)
+    return highest
 
 
 def worst(score: Floats, kept: Bools, offsets: Ints) -> Floats:

@@ -170,12 +170,12 @@ class Checkpoints:
 
     def discard_damaged(self) -> list[str]:
         """Remove the steps whose files are not what was written, so that they are done again; says which."""
-        found = []
+        discarded = []
         for path in list(self._folders()):
             if first_damaged(path) is not None:
                 shutil.rmtree(path, ignore_errors=True)
-                found.append(f"{path.parent.name}/{path.name}")
-        return found
+                discarded.append(f"{path.parent.name}/{path.name}")
+        return discarded
 
     def _folders(self) -> Iterator[Path]:
         yield from (path for path in sorted(self.root.glob("*/*")) if path.is_dir() and not path.name.startswith("."))

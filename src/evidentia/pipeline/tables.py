@@ -48,12 +48,12 @@ def _joined(posts: Posts, ends: Ints, sentence: Ints) -> list[str]:
     return ["|".join(uids[start:stop]) for start, stop in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)]
 
 
-def selected_column(scored: Scored, posts: Ints, made: Decider, *, ranked_by: str) -> pl.Series:
+def selected_column(scored: Scored, posts: Ints, decider: Decider, *, ranked_by: str) -> pl.Series:
     """The sentences that are returned for every query of some posts."""
     some, rows = scored.view.posts.take(posts), scored.view.posts.sentences_of(posts)
-    ranking = Ranking.of(scored.view.scores[ranked_by][rows], scored.view.kept[rows], some.offsets, made.nodes)
-    _, state = made.states(scored.detection[posts].ravel())
-    return pl.Series("selected_sent_uids", _joined(some, *_top(ranking, made.chosen(ranking, state))))
+    ranking = Ranking.of(scored.view.scores[ranked_by][rows], scored.view.kept[rows], some.offsets, decider.nodes)
+    _, state = decider.states(scored.detection[posts].ravel())
+    return pl.Series("selected_sent_uids", _joined(some, *_top(ranking, decider.chosen(ranking, state))))
 
 
 def _top(ranking: Ranking, chosen: Ints) -> tuple[Ints, Ints]:
@@ -64,18 +64,19 @@ def _top(ranking: Ranking, chosen: Ints) -> tuple[Ints, Ints]:
     return ends, ranking.sentence[taken]
 
 
-def predicted_rows(scored: Scored, made: Decider, *, ranked_by: str, texts: bool = False) -> pl.DataFrame:
+def predicted_rows(scored: Scored, decider: Decider, *, ranked_by: str, texts: bool = False) -> pl.DataFrame:
     """The queries of all posts in view as a system answers them that is in use: nothing is known about the truth."""
     view, posts = scored.view, scored.view.posts
-    ranking = Ranking.of(view.scores[ranked_by], view.kept, posts.offsets, made.nodes)
-    prob, state = made.states(scored.detection.ravel())
-    ends, sentence = _top(ranking, made.chosen(ranking, state))
+    ranking = Ranking.of(view.scores[ranked_by], view.kept, posts.offsets, decider.nodes)
+    prob, state = decider.states(scored.detection.ravel())
+    ends, sentence = _top(ranking, decider.chosen(ranking, state))
     columns: dict[str, Any] = {
         **_keys(posts),
         "prob": prob,
         "state": [STATES[code] for code in state.tolist()],
         **{
-            name: pl.repeat(value, len(prob), dtype=pl.Float64, eager=True) for name, value in made.thresholds().items()
+            name: pl.repeat(value, len(prob), dtype=pl.Float64, eager=True)
+            for name, value in decider.thresholds().items()
         },
         "selected_sent_uids": _joined(posts, ends, sentence),
         "ranked_sent_uids": _joined(posts, ranking.offsets, ranking.sentence),
@@ -91,7 +92,7 @@ def predicted_rows(scored: Scored, made: Decider, *, ranked_by: str, texts: bool
 
 
 def candidate_rows(
-    scored: Scored, gold: Bools, posts: Ints, made: Decider, steps: Sequence[str], *, ranked_by: str
+    scored: Scored, gold: Bools, posts: Ints, decider: Decider, steps: Sequence[str], *, ranked_by: str
 ) -> pl.DataFrame:
     """Every sentence of some posts as a candidate of every criterion, with what each stage said.
 
@@ -104,11 +105,13 @@ def candidate_rows(
     ends, sentence, criterion = query_nodes(np.ones((len(rows), criteria), bool), some.offsets)
     final, kept = view.scores[ranked_by][rows], view.kept[rows]
     score = _with_tail(final, kept, view.scores[steps[0]][rows], some.offsets)
-    prob = np.where(kept, made.nodes.apply(final.ravel()).reshape(final.shape), 0.0)
+    prob = np.where(kept, decider.nodes.apply(final.ravel()).reshape(final.shape), 0.0)
     uids = np.array(some.sent_uids, object)
     named = np.repeat(np.array(_keys(some)["post_id"], object), np.diff(ends))
     ids = np.array(some.criterion_ids, object)
-    said = {f"{name}_score": view.scores[name][rows][sentence, criterion] for name in steps if name in view.scores}
+    stage_scores = {
+        f"{name}_score": view.scores[name][rows][sentence, criterion] for name in steps if name in view.scores
+    }
     return pl.DataFrame(
         {
             "post_id": named.tolist(),
@@ -117,7 +120,7 @@ def candidate_rows(
             "score": score[sentence, criterion],
             "is_gold": gold[rows][sentence, criterion],
             "node_prob": prob[sentence, criterion],
-            **said,
+            **stage_scores,
             "fold": [scored.division.fold] * len(sentence),
         }
     )

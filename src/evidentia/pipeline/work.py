@@ -85,5 +85,5 @@ def run_fold(job: Job) -> None:
 
 def after(view: View, name: str, scores: Floats, keep: int | None) -> View:
     """The view once a step has spoken and cut."""
-    heard = view.heard(name, scores)
-    return heard if keep is None else heard.narrowed(name, keep)
+    updated = view.with_scores(name, scores)
+    return updated if keep is None else updated.narrowed(name, keep)

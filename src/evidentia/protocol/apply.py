@@ -77,8 +77,8 @@ def _elsewhere(run: Run, tuning: Tuning, name: str) -> list[str]:
     """Say where values cannot be recomputed from the result, because it does not hold the rows that they were tuned on."""
     known = tuning.by_fold()
     strange = [fold for fold, _ in _rows_by_fold(run.queries) if not _tuned_here(run.tune, known[fold], tuning.score)]
-    what = "tuned on rows that are not the TUNE rows of this run, so `verify` cannot recompute them"
-    return [f"{name}: the values of {counted(len(strange), 'fold')} were {what}."] if strange else []
+    how = "tuned on rows that are not the TUNE rows of this run, so `verify` cannot recompute them"
+    return [f"{name}: the values of {counted(len(strange), 'fold')} were {how}."] if strange else []
 
 
 def _tuned_here(tune: Queries | None, tuned: FoldTuning, score: str) -> bool:
@@ -96,11 +96,11 @@ def _problems(run: Run, tuning: Tuning, name: str) -> list[Problem]:
         message = f"{name}: tuned on {tuning.score}, but the run has {score or 'no score column'}. Tune on this run."
         return [Problem("THRESHOLD_SCORE", message)]
     known = tuning.by_fold()
-    found = []
+    problems = []
     for fold, rows in _rows_by_fold(queries):
         judged = {queries.post_ids[post] for post in np.unique(queries.post[rows])}
-        found += _fold_problems(known.get(fold), fold, judged, name)
-    return found
+        problems += _fold_problems(known.get(fold), fold, judged, name)
+    return problems
 
 
 def _fold_problems(tuned: FoldTuning | None, fold: str | None, judged: set[str], name: str) -> list[Problem]:
@@ -123,8 +123,8 @@ def _unsayable(prob: Floats, queries: Queries, tuning: Tuning, name: str) -> lis
     """Folds that reject everything while a prob is 1: no tau in [0, 1] says that."""
     rejected = {fold.fold for fold in tuning.folds if fold.reason == REJECT_ALL}
     folds = [fold for fold, rows in _rows_by_fold(queries) if fold in rejected and (prob[rows] >= 1).any()]
-    what = "everything is rejected, which no tau can say where a prob is 1. Choose another rule."
-    return [Problem("THRESHOLD_REJECTS_ALL", f"{name}: fold {shown(fold)}: {what}") for fold in folds]
+    fault = "everything is rejected, which no tau can say where a prob is 1. Choose another rule."
+    return [Problem("THRESHOLD_REJECTS_ALL", f"{name}: fold {shown(fold)}: {fault}") for fold in folds]
 
 
 def _rows_by_fold(queries: Queries) -> list[tuple[str | None, Bools]]:

@@ -52,16 +52,16 @@ def held_out_losses(
     """
     assert tuned_on.score is not None
     held = inner_parts(tuned_on.posts, seed=seed)[post]
-    said = {method: np.empty(len(scores)) for method in methods}
+    predicted = {method: np.empty(len(scores)) for method in methods}
     for fold in np.unique(held):
         out = held == fold
-        for method in list(said):
+        for method in list(predicted):
             fitted = fit_calibrator(method, scores[~out], labels[~out], score=tuned_on.score)
             if fitted is None:
-                del said[method]
+                del predicted[method]
             else:
-                said[method][out] = fitted.apply(scores[out])
-    return {method: log_loss(probabilities, labels) for method, probabilities in said.items()}
+                predicted[method][out] = fitted.apply(scores[out])
+    return {method: log_loss(probabilities, labels) for method, probabilities in predicted.items()}
 
 
 def _uncalibrated(reason: str, tuned_on: Provenance, words: str) -> Calibrator:

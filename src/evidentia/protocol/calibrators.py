@@ -33,20 +33,20 @@ class Calibrator:
 
     def apply(self, scores: Floats) -> Floats:
         """The calibrated probabilities."""
-        given = self.parameters
+        parameters = self.parameters
         if self.method == "none":
             return scores
         if self.method == "isotonic":
-            steps: Floats = np.interp(scores, given["x"], given["y"])
+            steps: Floats = np.interp(scores, parameters["x"], parameters["y"])
             return steps
         if self.method == "beta":
-            a, b, c = given["coefficients"]
+            a, b, c = parameters["coefficients"]
             yes, no = _logs(scores).T
             return _sigmoid(a * yes + b * no + c)  # not a product of matrices, which rounds by the number of rows
         odds = scores if self.tuned_on.score == "detection_score" else logit(scores)
         if self.method == "temperature":
-            return _sigmoid(odds / given["temperature"][0])
-        slope, intercept = given["coefficients"]
+            return _sigmoid(odds / parameters["temperature"][0])
+        slope, intercept = parameters["coefficients"]
         return _sigmoid(slope * odds + intercept)
 
     def to_dict(self) -> dict[str, Any]:
@@ -66,9 +66,9 @@ class Calibrator:
         sizes = {name: len(values) for name, values in parameters.items()}
         if content["method"] not in METHODS or not _fits(content["method"], sizes):
             raise ValueError("the parameters do not fit the calibrator's method")
-        made = MappingProxyType(parameters)
+        frozen = MappingProxyType(parameters)
         losses = MappingProxyType({str(name): float(loss) for name, loss in content["log_loss"].items()})
-        return cls(content["method"], made, losses, content["reason"], Provenance.from_dict(content["tuned_on"]))
+        return cls(content["method"], frozen, losses, content["reason"], Provenance.from_dict(content["tuned_on"]))
 
 
 def _fits(method: str, sizes: Mapping[str, int]) -> bool:
@@ -88,9 +88,13 @@ def fit_calibrator(method: str, scores: Floats, labels: Bools, *, score: str = "
         raise InputError(f"There is no calibrator {method!r} for {score}. Choose one of: {', '.join(usable(score))}.")
     fitted = {"none": _none, "temperature": _temperature, "platt": _platt, "beta": _beta, "isotonic": _isotonic}
     odds = scores if score == "detection_score" else logit(scores)
-    given = odds if method in {"temperature", "platt"} else scores
-    found = fitted[method](given, labels)
-    return None if found is None else Calibrator(method, MappingProxyType(found), tuned_on=Provenance(None, score))
+    inputs = odds if method in {"temperature", "platt"} else scores
+    parameters = fitted[method](inputs, labels)
+    return (
+        None
+        if parameters is None
+        else Calibrator(method, MappingProxyType(parameters), tuned_on=Provenance(None, score))
+    )
 
 
 def usable(score: str) -> tuple[str, ...]:
@@ -132,8 +136,8 @@ def _temperature(odds: Floats, labels: Bools) -> Fit:
 def _platt(odds: Floats, labels: Bools) -> Fit:
     if separated(odds, labels, 1):
         return None
-    found = logistic(odds[:, None], labels)
-    return None if found is None else {"coefficients": found}
+    coefficients = logistic(odds[:, None], labels)
+    return None if coefficients is None else {"coefficients": coefficients}
 
 
 def _beta(prob: Floats, labels: Bools) -> Fit:
@@ -141,10 +145,10 @@ def _beta(prob: Floats, labels: Bools) -> Fit:
     columns = _logs(prob)
     if separated(columns[:, 0], labels, 2):
         return None
-    found = logistic(columns, labels)
-    if found is None:
+    coefficients = logistic(columns, labels)
+    if coefficients is None:
         return None
-    a, b, c = found
+    a, b, c = coefficients
     if a < 0 or b < 0:
         kept = 1 if a < 0 else 0
         alone = logistic(columns[:, [kept]], labels)

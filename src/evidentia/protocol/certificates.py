@@ -47,7 +47,7 @@ class PostCertificate:
 
     def to_dict(self) -> dict[str, Any]:
         """The form that is written."""
-        plain = {one.name: getattr(self, one.name) for one in fields(self)}
+        plain = {field.name: getattr(self, field.name) for field in fields(self)}
         return plain | {"tuned_on": self.tuned_on.to_dict()}
 
     @classmethod

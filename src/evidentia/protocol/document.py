@@ -56,8 +56,8 @@ def from_document(content: Mapping[str, Any], *, name: str) -> Tuning:
     except KeyError as error:
         raise InputError(f"{name}: {error.args[0]} is missing. Make the file again with `evidentia tune`.") from None
     except (TypeError, ValueError, AttributeError) as error:
-        what = error if isinstance(error, ValueError) else "a value is of the wrong type"
-        raise InputError(f"{name}: damaged ({what}). Make the file again with `evidentia tune`.") from None
+        reason = error if isinstance(error, ValueError) else "a value is of the wrong type"
+        raise InputError(f"{name}: damaged ({reason}). Make the file again with `evidentia tune`.") from None
 
 
 def read_tuning(path: str | Path) -> tuple[Tuning, Source]:

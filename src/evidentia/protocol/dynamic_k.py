@@ -149,7 +149,7 @@ def _recall(candidates: Candidates, chosen: Ints) -> float:
     owner = np.repeat(np.arange(len(lengths)), lengths)
     order = np.lexsort((-candidates.score, owner))  # stable: equal scores keep their order
     rank = np.arange(len(owner)) - candidates.offsets[:-1][owner]
-    found = candidates.is_gold[order] & (rank < chosen[owner])
+    selected = candidates.is_gold[order] & (rank < chosen[owner])
     gold = np.bincount(owner, candidates.is_gold, minlength=len(lengths))
-    hits = np.bincount(owner, found, minlength=len(lengths))
+    hits = np.bincount(owner, selected, minlength=len(lengths))
     return _mean(hits[gold > 0] / gold[gold > 0])

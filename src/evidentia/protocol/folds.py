@@ -109,15 +109,15 @@ def existing_folds(
 
     Groups that the column parts are refused: what shares a text must share a fold.
     """
-    given = [str(label) for label in fold]
-    pairs = dict(zip(post_ids, given, strict=True))
-    torn = {post for post, label in zip(post_ids, given, strict=True) if pairs[post] != label}
+    fold_of_row = [str(label) for label in fold]
+    pairs = dict(zip(post_ids, fold_of_row, strict=True))
+    torn = {post for post, label in zip(post_ids, fold_of_row, strict=True) if pairs[post] != label}
     if torn:
         raise InputError(f"{counted(len(torn), 'post')} in more than one fold (first: {shown(min(torn))}).")
     first = list(dict.fromkeys(post_ids))
     of_group = None if groups is None else [dict(zip(post_ids, groups, strict=True))[post] for post in first]
     ids, group = _in_order(first, of_group)
-    labels = by_number(set(given))
+    labels = by_number(set(fold_of_row))
     code = {label: at for at, label in enumerate(labels)}
     codes = np.array([code[pairs[post]] for post in ids], np.int64)
     parted = _parted(group, codes)

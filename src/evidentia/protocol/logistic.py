@@ -37,13 +37,13 @@ def separated(scores: Floats, labels: Bools, turns: int) -> bool:
         positives == 0, -1, np.where(positives == count, 1, 0)
     )  # 0: both labels, so the curve must be 0 there
     zeros, open_zeros, last = 0, 0, 0
-    for one in side.tolist():
-        if one == 0:
+    for sign in side.tolist():
+        if sign == 0:
             open_zeros += 1
             continue
-        crosses = one == -last
+        crosses = sign == -last
         zeros += open_zeros + (last != 0 and (open_zeros % 2 == 1) != crosses)
-        open_zeros, last = 0, one
+        open_zeros, last = 0, sign
     return zeros + open_zeros <= turns
 
 
@@ -52,13 +52,13 @@ def logistic(columns: Floats, labels: Bools) -> tuple[float, ...] | None:
     middle, spread = columns.mean(axis=0), columns.std(axis=0)
     scaled = (columns - middle) / spread
     model = scikit_learn("linear_model").LogisticRegression(C=np.inf, tol=1e-8, max_iter=1000).fit(scaled, labels)
-    found = _climbed(
+    solution = _climbed(
         np.column_stack([scaled, np.ones(len(labels))]), labels, np.append(model.coef_[0], model.intercept_)
     )
-    if found is None:
+    if solution is None:
         return None
-    slopes = found[:-1] / spread
-    return (*map(float, slopes), float(found[-1] - slopes @ middle))
+    slopes = solution[:-1] / spread
+    return (*map(float, slopes), float(solution[-1] - slopes @ middle))
 
 
 def _climbed(columns: Floats, labels: Bools, start: Floats) -> Floats | None:

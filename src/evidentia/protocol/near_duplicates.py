@@ -29,9 +29,9 @@ def text_groups(texts: Sequence[str], *, similarity: float = 0.8, shingle: int =
     sets = _shingles(texts, shingle)
     parent = list(range(len(texts)))
     kept = _merge_identical(sets, parent)
-    for one, other in _candidates(sets, kept, seed):
-        if _find(parent, one) != _find(parent, other) and _jaccard(sets[one], sets[other]) >= similarity:
-            _join(parent, one, other)
+    for first, other in _candidates(sets, kept, seed):
+        if _find(parent, first) != _find(parent, other) and _jaccard(sets[first], sets[other]) >= similarity:
+            _join(parent, first, other)
     _, group = np.unique([_find(parent, at) for at in range(len(texts))], return_inverse=True)
     return group.astype(np.int64)
 
@@ -95,9 +95,9 @@ def _mixed(codes: Words) -> Words:
     return codes ^ (codes >> np.uint64(31))
 
 
-def _jaccard(one: Ints, other: Ints) -> float:
-    shared = len(np.intersect1d(one, other, assume_unique=True))
-    return shared / (len(one) + len(other) - shared)
+def _jaccard(first: Ints, other: Ints) -> float:
+    shared = len(np.intersect1d(first, other, assume_unique=True))
+    return shared / (len(first) + len(other) - shared)
 
 
 def _find(parent: list[int], at: int) -> int:
@@ -107,6 +107,6 @@ def _find(parent: list[int], at: int) -> int:
     return at
 
 
-def _join(parent: list[int], one: int, other: int) -> None:
-    low, high = sorted((_find(parent, one), _find(parent, other)))
+def _join(parent: list[int], first: int, other: int) -> None:
+    low, high = sorted((_find(parent, first), _find(parent, other)))
     parent[high] = low

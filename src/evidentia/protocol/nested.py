@@ -44,16 +44,18 @@ def nested_predictions(
         model.fit(features[train], labels[train])
         for part, members in (("TUNE", split.tune), ("EVAL", split.eval)):
             rows = np.flatnonzero(np.isin(posts, members))
-            said = pl.Series(score, _predicted(model, features[rows], rows))
-            parts.append(table[rows].with_columns(said, fold=pl.lit(split.fold), split=pl.lit(part)))
+            predictions = pl.Series(score, _predicted(model, features[rows], rows))
+            parts.append(table[rows].with_columns(predictions, fold=pl.lit(split.fold), split=pl.lit(part)))
     return pl.concat(parts)
 
 
 def _predicted(model: Any, features: Any, rows: Ints) -> Floats:
     if hasattr(model, "predict_proba"):
-        said = np.asarray(model.predict_proba(features), float)[:, 1]
+        predictions = np.asarray(model.predict_proba(features), float)[:, 1]
     else:
-        said = np.asarray(model.predict(features), float)
-    if said.shape != (len(rows),):
-        raise InputError(f"The model gave {said.shape} predictions for {len(rows)} queries. Give one number per query.")
-    return said
+        predictions = np.asarray(model.predict(features), float)
+    if predictions.shape != (len(rows),):
+        raise InputError(
+            f"The model gave {predictions.shape} predictions for {len(rows)} queries. Give one number per query."
+        )
+    return predictions

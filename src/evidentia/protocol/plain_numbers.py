@@ -41,7 +41,7 @@ def _numbers(content: object, place: str, below: bool = False) -> Iterator[tuple
 
 def _leaves(value: object, place: str, whole: bool) -> Iterator[tuple[str, object, bool]]:
     if isinstance(value, Sequence) and not isinstance(value, str):
-        yield from ((f"{place}[{at}]", one, whole) for at, one in enumerate(value))
+        yield from ((f"{place}[{at}]", element, whole) for at, element in enumerate(value))
     else:
         yield place, value, whole
 

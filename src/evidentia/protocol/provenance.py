@@ -78,11 +78,11 @@ def rows_sha256(tune: Queries, rows: Bools, score: str) -> str:
     return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
 
 
-def refuse_overlap(posts: Iterable[str], used: Iterable[str], what: str) -> None:
+def refuse_overlap(posts: Iterable[str], used: Iterable[str], use: str) -> None:
     """Refuse posts that served another choice before; ``what`` says what they would serve now."""
     shared = set(posts) & set(used)
     if shared:
         raise InputError(
-            f"{counted(len(shared), 'post')} (first: {shown(min(shared))}) {what}, but served another choice before "
+            f"{counted(len(shared), 'post')} (first: {shown(min(shared))}) {use}, but served another choice before "
             "(calibrator, gamma, mixing or early stopping). Use posts that nothing was chosen on."
         )

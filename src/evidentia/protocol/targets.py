@@ -47,12 +47,12 @@ def parse_targets(texts: Iterable[str]) -> Targets:
     """
     targets = Targets()
     for text in texts:
-        found = _TARGET.fullmatch(re.sub(r"\s", "", text))
-        field = None if found is None else _FIELDS.get((found["name"], found["sign"]))
-        if found is None or field is None:
+        match = _TARGET.fullmatch(re.sub(r"\s", "", text))
+        field = None if match is None else _FIELDS.get((match["name"], match["sign"]))
+        if match is None or field is None:
             known = ", ".join(f"{name}{sign}..." for name, sign in _FIELDS)
             raise InputError(f"{typed(text)} is not a target for thresholds. Write one of: {known}")
-        value = float(found["value"]) / (100 if found["percent"] else 1)
+        value = float(match["value"]) / (100 if match["percent"] else 1)
         if value > (1000 if field == "fn_per_1000" else 1) or (field.startswith("post") and not 0 < value < 1):
             raise InputError(f"{typed(text)}: the number is outside the range of the figure.")
         targets = replace(targets, **{field: value})
@@ -86,9 +86,9 @@ class Outcome:
 
 def outcomes(targets: Targets, metrics: Mapping[str, float]) -> tuple[Outcome, ...]:
     """The three targets over queries against the figures of a point."""
-    found = []
+    results = []
     for (name, sign), field in list(_FIELDS.items())[:3]:
         wanted, reached = getattr(targets, field), metrics[name]
         missed = max(0.0, wanted - reached if sign == ">=" else reached - wanted)
-        found.append(Outcome(f"{name}{sign}", wanted, reached, missed))
-    return tuple(found)
+        results.append(Outcome(f"{name}{sign}", wanted, reached, missed))
+    return tuple(results)

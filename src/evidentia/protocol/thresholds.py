@@ -44,15 +44,15 @@ def parse_rule(text: str) -> Rule:
     >>> parse_rule("fpr=5%"), parse_rule("max-f1")
     (Rule(name='fpr', target=0.05), Rule(name='max-f1', target=None))
     """
-    found = _RULE.fullmatch(text.strip())
-    if found is None or found["name"] not in RULES or (found["target"] is None) == (found["name"] in _WITH_TARGET):
+    match = _RULE.fullmatch(text.strip())
+    if match is None or match["name"] not in RULES or (match["target"] is None) == (match["name"] in _WITH_TARGET):
         raise InputError(f"{typed(text)} is not a rule. Write fpr=0.05, max-f1, max-mcc, youden or fixed=0.5.")
-    if found["target"] is None:
-        return Rule(found["name"])
-    target = float(found["target"]) / (100 if found["percent"] else 1)
+    if match["target"] is None:
+        return Rule(match["name"])
+    target = float(match["target"]) / (100 if match["percent"] else 1)
     if not 0 <= target <= 1:
         raise InputError(f"{typed(text)}: the number must lie between 0 and 1.")
-    return Rule(found["name"], target)
+    return Rule(match["name"], target)
 
 
 @dataclass(frozen=True)
@@ -164,8 +164,8 @@ def metrics_at(scores: Floats, labels: Bools, value: float | None) -> Mapping[st
     """TPR, FPR, precision, F1, MCC and Youden's J at a threshold; None rejects everything, 0/0 is 0."""
     yes = np.zeros(len(scores), bool) if value is None else scores >= value
     tp, fp = np.array([float((yes & labels).sum())]), np.array([float((yes & ~labels).sum())])
-    found = _figures(tp, fp, float(labels.sum()), float((~labels).sum()))
-    return MappingProxyType({name: float(values[0]) for name, values in found.items()})
+    figures = _figures(tp, fp, float(labels.sum()), float((~labels).sum()))
+    return MappingProxyType({name: float(values[0]) for name, values in figures.items()})
 
 
 def tuned_decisions(tune: Queries, evaluation: Queries, budget: float) -> tuple[Decisions, dict[str, Threshold]]:

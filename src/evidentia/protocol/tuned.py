@@ -87,15 +87,15 @@ class FoldTuning:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> FoldTuning:
         """Read it back."""
-        one, three, calibrator = (content[name] for name in ("threshold", "three_state", "calibrator"))
-        if (one is None) == (three is None):
+        single, three, calibrator = (content[name] for name in ("threshold", "three_state", "calibrator"))
+        if (single is None) == (three is None):
             raise ValueError("a fold has either one threshold or a three-state gate")
         read = cls(
             content["fold"],
             int(content["tune_queries"]),
             int(content["tune_positives"]),
             str(content["tune_sha256"]),
-            one and Threshold.from_dict(one),
+            single and Threshold.from_dict(single),
             three and ThreeState.from_dict(three),
             calibrator and Calibrator.from_dict(calibrator),
         )
@@ -116,4 +116,4 @@ class Tuning:
 
     def by_fold(self) -> dict[str | None, FoldTuning]:
         """The tuning of every fold by its label."""
-        return {one.fold: one for one in self.folds}
+        return {tuning.fold: tuning for tuning in self.folds}

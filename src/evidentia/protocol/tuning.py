@@ -44,9 +44,9 @@ def tune(run: Run, choices: Choices, *, used: Collection[str] = ()) -> Tuning:
             "probabilities of it."
         )
     tuner = _Tuner(run.tune, score, choices, used)
-    made = tuple(tuner.fold(fold, rows) for fold, rows in _folds(run.tune, run.queries))
+    tunings = tuple(tuner.fold(fold, rows) for fold, rows in _folds(run.tune, run.queries))
     inputs = tuple({"role": s.role, "name": s.name, "sha256": s.sha256, "rows": s.rows} for s in run.sources)
-    return Tuning(score, MappingProxyType(choices.to_dict()), made, inputs)
+    return Tuning(score, MappingProxyType(choices.to_dict()), tunings, inputs)
 
 
 def tune_rows(
@@ -82,17 +82,17 @@ class _Tuner:
             scores = calibrator.apply(scores)
         label = self.tune.label[rows]
         content = rows_sha256(self.tune, rows, self.score)
-        made = FoldTuning(fold, int(rows.sum()), int(label.sum()), content, calibrator=calibrator)
+        tuning = FoldTuning(fold, int(rows.sum()), int(label.sum()), content, calibrator=calibrator)
         here = self._here(rows, fold)
         if self.choices.rule is not None:
             chosen = choose_threshold(self.choices.rule, scores[rows], label)
             origin = replace(here, posts=()) if self.choices.rule.name == "fixed" else here
-            return replace(made, threshold=replace(chosen, tuned_on=origin))
+            return replace(tuning, threshold=replace(chosen, tuned_on=origin))
         three = tune_three_state(scores[rows], label, self.choices.targets, tuned_on=here)
         if self.choices.certify and three.reason is None:
-            found = self._certificates(scores, fitting, certifying, fold)
-            three = self._certified(three, found, scores[rows], label)
-        return replace(made, three_state=three)
+            certificates = self._certificates(scores, fitting, certifying, fold)
+            three = self._certified(three, certificates, scores[rows], label)
+        return replace(tuning, three_state=three)
 
     def _here(self, rows: Bools, fold: str | None) -> Provenance:
         return tuned_on(self.tune, rows, fold, self.score)
@@ -130,12 +130,12 @@ class _Tuner:
         )
 
     def _certified(
-        self, three: ThreeState, found: tuple[PostCertificate, PostCertificate], scores: Floats, label: Bools
+        self, three: ThreeState, certificates: tuple[PostCertificate, PostCertificate], scores: Floats, label: Bools
     ) -> ThreeState:
         """Put certified thresholds in the place of those that were only tuned; what cannot be certified stays, marked."""
         low, high = (
             tau if certificate.value is None else certificate.value
-            for certificate, tau in zip(found, (three.tau_neg, three.tau_pos), strict=True)
+            for certificate, tau in zip(certificates, (three.tau_neg, three.tau_pos), strict=True)
         )
         assert low is not None
         assert high is not None
@@ -145,6 +145,6 @@ class _Tuner:
             grid_of(scores, label, score_grid(scores)),
             (scores, label),
             targets=self.choices.targets,
-            certificates=found,
+            certificates=certificates,
             tuned_on=three.tuned_on,
         )

@@ -22,14 +22,14 @@ NONE = "n/a"
 WIDE = 132  # columns that no row is broken in
 
 
-def write_ablation(made: Ablation, out: Path) -> None:
+def write_ablation(ablation: Ablation, out: Path) -> None:
     """Write ablation.json, ablation.csv, ablation.md, gamma_sweep.csv and threshold_grid.csv, each whole or not at all."""
     contents = {
-        "ablation.json": dumps(made.to_dict()),
-        "ablation.csv": csv_text(_long(made.rows)),
-        "ablation.md": ablation_markdown(made),
-        "gamma_sweep.csv": csv_text(_table("gamma_sweep", made.gamma)),
-        "threshold_grid.csv": csv_text(_table("threshold_grid", made.grid)),
+        "ablation.json": dumps(ablation.to_dict()),
+        "ablation.csv": csv_text(_long(ablation.rows)),
+        "ablation.md": ablation_markdown(ablation),
+        "gamma_sweep.csv": csv_text(_table("gamma_sweep", ablation.gamma)),
+        "threshold_grid.csv": csv_text(_table("threshold_grid", ablation.grid)),
     }
     for name, text in contents.items():
         try:
@@ -46,11 +46,11 @@ def _long(rows: Iterable[Row]) -> Table:
     )
     lines = [
         (
-            *(row.name, name, one.value, *(one.ci or (None, None)), one.fold_mean, one.fold_std),
-            *(row.spread.get(name), *_limits(row.deltas.get(name)), one.n),
+            *(row.name, name, figure.value, *(figure.ci or (None, None)), figure.fold_mean, figure.fold_std),
+            *(row.spread.get(name), *_limits(row.deltas.get(name)), figure.n),
         )
         for row in rows
-        for name, one in row.figures.items()
+        for name, figure in row.figures.items()
     ]
     return Table("ablation", "What each stage adds", columns, tuple(lines))
 
@@ -66,7 +66,7 @@ def _table(name: str, points: Sequence[Mapping[str, Any]]) -> Table:
     return Table(name, name.replace("_", " "), columns, tuple(tuple(point.values()) for point in points))
 
 
-def ablation_markdown(made: Ablation) -> str:
+def ablation_markdown(ablation: Ablation) -> str:
     """The tables that go into a document: figures, gains, and the sweep over gamma."""
     columns = (*ALWAYS, *LATER)
     lines = [
@@ -75,18 +75,18 @@ def ablation_markdown(made: Ablation) -> str:
         _line(["configuration", *columns]),
         _line(["---"] * (len(columns) + 1)),
     ]
-    lines += [_line([row.name, *(_figure(row, name) for name in columns)]) for row in made.rows]
-    gained = [row for row in made.rows if row.deltas]
+    lines += [_line([row.name, *(_figure(row, name) for name in columns)]) for row in ablation.rows]
+    gained = [row for row in ablation.rows if row.deltas]
     if gained:
         lines += ["", "What each stage gained over the configuration before it (paired, same resamples):", ""]
         lines += [_line(["configuration", *columns]), _line(["---"] * (len(columns) + 1))]
         lines += [_line([row.name, *(_gain(row, name) for name in columns)]) for row in gained]
-    if made.gamma:
+    if ablation.gamma:
         lines += ["", "Dynamic K of the whole pipeline at other gammas (gamma itself is chosen on TUNE):", ""]
-        lines += [_line(list(made.gamma[0])), _line(["---"] * len(made.gamma[0]))]
-        lines += [_line([_plain(value) for value in point.values()]) for point in made.gamma]
-    if len(made.seeds) > 1:
-        lines += ["", f"Seeds {', '.join(map(str, made.seeds))}: the spread over them stands behind ±s."]
+        lines += [_line(list(ablation.gamma[0])), _line(["---"] * len(ablation.gamma[0]))]
+        lines += [_line([_plain(value) for value in point.values()]) for point in ablation.gamma]
+    if len(ablation.seeds) > 1:
+        lines += ["", f"Seeds {', '.join(map(str, ablation.seeds))}: the spread over them stands behind ±s."]
     return "\n".join([*lines, ""])
 
 
@@ -95,11 +95,11 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def _figure(row: Row, name: str) -> str:
-    found = row.figures.get(name)
-    if found is None:
+    figure = row.figures.get(name)
+    if figure is None:
         return NONE
     seeds = f" ±s {fixed(row.spread[name])}" if name in row.spread else ""
-    return f"{_value(found)}{_folds(found)}{seeds}"
+    return f"{_value(figure)}{_folds(figure)}{seeds}"
 
 
 def _value(estimate: Estimate) -> str:
@@ -137,7 +137,7 @@ def _plain(value: Any) -> str:
     return NONE if value is None else fixed(value).rstrip("0").rstrip(".")
 
 
-def print_ablation(made: Ablation, out: Path) -> None:
+def print_ablation(ablation: Ablation, out: Path) -> None:
     """Print the figures of every configuration and what it gained."""
     from rich import table as screen
     from rich.console import Console
@@ -149,19 +149,19 @@ def print_ablation(made: Ablation, out: Path) -> None:
     table.add_column("configuration")
     for name in columns:
         table.add_column(name, justify="right")
-    for row in made.rows:
+    for row in ablation.rows:
         table.add_row(row.name, *(_short(row.figures.get(name)) for name in columns))
         if row.deltas:
             table.add_row("  gained", *(_short_gain(row, name) for name in columns), style="dim")
     console = Console(width=max(Console().width, WIDE) if not Console().is_terminal else None)
     console.print(table)
     files = "ablation.json, ablation.csv, ablation.md, steps"
-    if any(row.deltas for row in made.rows):
+    if any(row.deltas for row in ablation.rows):
         console.print("Gains are paired, with 95 % intervals in ablation.csv; * where the interval excludes zero.")
         files += ", comparison-*"
-    if made.verified is not None:
-        console.print(f"The whole pipeline was {made.verified}.")
-    for folder in made.failed:
+    if ablation.verified is not None:
+        console.print(f"The whole pipeline was {ablation.verified}.")
+    for folder in ablation.failed:
         console.print(
             f"FAILED: a check or the verification of {folder}/result; see its report, or `evidentia verify` it."
         )

@@ -70,8 +70,8 @@ def print_summary(
     print_findings(console, evaluation)
     statuses = Counter(check.status for check in evaluation.checks)
     checks = ", ".join(f"{count} {status}" for status, count in statuses.items())
-    told = f"{len(evaluation):,} numbers; checks: {checks}"
-    console.print(told if verified else f"{told}; {UNVERIFIED}")
+    line = f"{len(evaluation):,} numbers; checks: {checks}"
+    console.print(line if verified else f"{line}; {UNVERIFIED}")
     if verified:
         console.print(verified, soft_wrap=True)
     if out is not None:
@@ -112,9 +112,9 @@ def _print_losses(console: Console, evaluation: Evaluation) -> None:
         return
     lost = attribution.losses
     stages = {"retriever cut": lost.retriever, "gate": lost.gate, "K": lost.k, "ranking": lost.ranking}
-    told = ", ".join(f"{stage} {count:,}" for stage, count in stages.items())
+    counts = ", ".join(f"{stage} {count:,}" for stage, count in stages.items())
     gold, alerts = counted(lost.gold, "gold sentence"), counted(lost.false_alerts, "false alert")
-    console.print(f"{lost.missed:,} of {gold} missed: {told}; {alerts}")
+    console.print(f"{lost.missed:,} of {gold} missed: {counts}; {alerts}")
 
 
 def _chosen(evaluation: Evaluation, *, everything: bool) -> tuple[list[Estimate], int]:
@@ -298,9 +298,9 @@ def print_comparison(comparison: Comparison, out: Path | None) -> None:
         _print_delta_notes(console, shown_ones, mine)
         for family, words in (("measures", "measures"), ("criteria", "per-criterion figures")):
             verdicts = Counter(delta.verdict for delta in mine if delta.family == family)
-            told = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common())
-            if told:
-                console.print(f"{words}: {told}")
+            counts = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common())
+            if counts:
+                console.print(f"{words}: {counts}")
     for note in comparison.notes:
         console.print(f"[yellow]note[/] {escape(note)}")
     if out is not None:
@@ -334,8 +334,8 @@ def _print_delta_notes(console: Console, shown: Sequence[Delta], every: Sequence
         for warning in delta.warnings:
             about.setdefault(warning, []).append(delta.name)
     for warning, names in about.items():
-        whose = "all of these" if len(names) == len(shown) > 1 else ", ".join(names)
-        console.print(f"[yellow]*[/] {escape(whose)}: {escape(warning)}")
+        subject = "all of these" if len(names) == len(shown) > 1 else ", ".join(names)
+        console.print(f"[yellow]*[/] {escape(subject)}: {escape(warning)}")
     more = sum(bool(delta.warnings) for delta in every) - sum(bool(delta.warnings) for delta in shown)
     if more:
         console.print(

@@ -42,8 +42,8 @@ def _size(evaluation: Evaluation, manifest: Manifest) -> str | None:
 
 def _left_out(evaluation: Evaluation, manifest: Manifest) -> str | None:
     left = evaluation.dataset.get("left_out") or {}
-    told = "; ".join(f"{count:,} {reason}" for reason, count in left.items())
-    return "nothing was imputed: missing values are refused" + (f"; not evaluated: {told}" if told else "")
+    listed = "; ".join(f"{count:,} {reason}" for reason, count in left.items())
+    return "nothing was imputed: missing values are refused" + (f"; not evaluated: {listed}" if listed else "")
 
 
 def _data_use(evaluation: Evaluation, manifest: Manifest) -> str | None:
@@ -96,23 +96,25 @@ def _software(evaluation: Evaluation, manifest: Manifest) -> str | None:
 
 def _inputs(evaluation: Evaluation, manifest: Manifest) -> str | None:
     inputs = manifest.get("inputs") or []
-    told = ", ".join(f"{one['name']} (SHA-256 {str(one['sha256'])[:12]}...)" for one in inputs if one.get("sha256"))
-    return f"inputs by hash: {told}" if told else None
+    listed = ", ".join(
+        f"{entry['name']} (SHA-256 {str(entry['sha256'])[:12]}...)" for entry in inputs if entry.get("sha256")
+    )
+    return f"inputs by hash: {listed}" if listed else None
 
 
 def _events(evaluation: Evaluation, manifest: Manifest) -> str | None:
     positives = {e.group[0][1]: e.value for e in evaluation.grouped("fold") if e.measure == "Positives"}
-    told = ", ".join(f"{fold}: {count:,.0f}" for fold, count in positives.items())
-    return f"queries with evidence per fold: {told}" if told else None
+    listed = ", ".join(f"{fold}: {count:,.0f}" for fold, count in positives.items())
+    return f"queries with evidence per fold: {listed}" if listed else None
 
 
 def _performance(evaluation: Evaluation, manifest: Manifest) -> str | None:
     names = ("AUROC", "AUPRC", "ECE", "EvidenceRecall", "ScreeningSensitivity")
-    found = [evaluation.measures[name] for name in names if name in evaluation.measures]
-    told = "; ".join(
-        f"{e.name} {fixed(e.value)} ({fixed(e.ci[0])} to {fixed(e.ci[1])})" for e in found if e.ci is not None
+    estimates = [evaluation.measures[name] for name in names if name in evaluation.measures]
+    listed = "; ".join(
+        f"{e.name} {fixed(e.value)} ({fixed(e.ci[0])} to {fixed(e.ci[1])})" for e in estimates if e.ci is not None
     )
-    return f"{told}; all others in tables/measures.csv" if told else None
+    return f"{listed}; all others in tables/measures.csv" if listed else None
 
 
 def _heterogeneity(evaluation: Evaluation, manifest: Manifest) -> str | None:

@@ -44,7 +44,7 @@ RATES = ("Sensitivity", "Specificity", "FPR", "FNR", "Precision", "NPV", "F1", "
 def tables_of(evaluation: Evaluation) -> tuple[Table, ...]:
     """Every table that the result can fill."""
     slices = [column for column in _columns(evaluation) if column not in {"fold", "criterion", "state", "has_evidence"}]
-    made = (
+    tables = (
         measures_table(evaluation),
         folds_table(evaluation),
         _by_group(evaluation, "criterion", "criteria", "Per criterion", CRITERION_MEASURES),
@@ -59,7 +59,7 @@ def tables_of(evaluation: Evaluation) -> tuple[Table, ...]:
         attribution_table(evaluation),
         dynamic_k_table(evaluation),
     )
-    return tuple(table for table in made if table.rows)
+    return tuple(table for table in tables if table.rows)
 
 
 def delta_tables(comparison: Comparison) -> tuple[Table, ...]:
@@ -160,18 +160,22 @@ def others_table(evaluation: Evaluation) -> Table:
 
 def attribution_table(evaluation: Evaluation) -> Table:
     """Which stage lost the gold sentences that were missed, and false alerts, by criterion."""
-    found = evaluation.attribution
+    attribution = evaluation.attribution
     columns = ("criterion", *(part.name for part in fields(Losses)))
-    losses = {} if found is None else {**found.losses_by_criterion, "all": found.losses}
+    losses = {} if attribution is None else {**attribution.losses_by_criterion, "all": attribution.losses}
     rows = tuple((name, *(getattr(one, column) for column in columns[1:])) for name, one in losses.items())
     return Table("attribution", "Where evidence was lost", columns, rows)
 
 
 def dynamic_k_table(evaluation: Evaluation) -> Table:
     """The chosen K against the best one, by criterion."""
-    found = evaluation.attribution
+    attribution = evaluation.attribution
     columns = ("criterion", *(part.name for part in fields(KRegret)), "regret")
-    all_of = {} if found is None or found.regret is None else {**found.regret_by_criterion, "all": found.regret}
+    all_of = (
+        {}
+        if attribution is None or attribution.regret is None
+        else {**attribution.regret_by_criterion, "all": attribution.regret}
+    )
     rows = tuple((name, *(getattr(one, column) for column in columns[1:])) for name, one in all_of.items())
     return Table("dynamic_k", "Chosen K against the best K", columns, rows)
 

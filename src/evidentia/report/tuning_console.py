@@ -49,9 +49,9 @@ def _threshold_table(tuning: Tuning) -> Table:
     table = _table("tau", "TPR", "FPR", "prec.", "F1", "MCC")
     for fold in tuning.folds:
         assert fold.threshold is not None
-        found = fold.threshold
-        figures = [found.metrics.get(name) for name in ("TPR", "FPR", "Precision", "F1", "MCC")]
-        tau = _short(found.value) if found.value is not None else escape(str(found.reason))
+        threshold = fold.threshold
+        figures = [threshold.metrics.get(name) for name in ("TPR", "FPR", "Precision", "F1", "MCC")]
+        tau = _short(threshold.value) if threshold.value is not None else escape(str(threshold.reason))
         table.add_row(*_about(fold), tau, *map(_rate, figures))
     return table
 
@@ -61,9 +61,12 @@ def _three_state_table(tuning: Tuning) -> Table:
     table = _table("tau_neg", "tau_pos", "sens.", "FN/1000", "prec.", "work")
     for fold in tuning.folds:
         assert fold.three_state is not None
-        found = fold.three_state
-        taus = (_marked(found.tau_neg, found.certificates[:1]), _marked(found.tau_pos, found.certificates[1:]))
-        table.add_row(*_about(fold), *taus, *(_rate(found.metrics.get(name)) for name in figures))
+        three_state = fold.three_state
+        taus = (
+            _marked(three_state.tau_neg, three_state.certificates[:1]),
+            _marked(three_state.tau_pos, three_state.certificates[1:]),
+        )
+        table.add_row(*_about(fold), *taus, *(_rate(three_state.metrics.get(name)) for name in figures))
     return table
 
 
@@ -100,8 +103,8 @@ def _warnings(fold: FoldTuning) -> list[str]:
         return lines
     for outcome in fold.three_state.outcomes:
         if outcome.missed_by:
-            what = f"{outcome.name}{outcome.target:g} is missed on TUNE by {outcome.missed_by:.4g}"
-            lines.append(f"{what} (reached {outcome.reached:.4g}); the nearest point was taken")
+            miss = f"{outcome.name}{outcome.target:g} is missed on TUNE by {outcome.missed_by:.4g}"
+            lines.append(f"{miss} (reached {outcome.reached:.4g}); the nearest point was taken")
     return [*lines, *map(_certificate_line, fold.three_state.certificates)]
 
 

@@ -71,11 +71,11 @@ def _write_csv(table: Table, path: Path) -> None:
 
 def csv_text(table: Table) -> str:
     """A table as CSV, with formulas defused."""
-    made = io.StringIO(newline="")
-    writer = csv.writer(made, lineterminator="\n")
+    buffer = io.StringIO(newline="")
+    writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow([csv_cell(column) for column in table.columns])
     writer.writerows([[csv_cell(cell) for cell in row] for row in table.rows])
-    return made.getvalue()
+    return buffer.getvalue()
 
 
 def csv_cell(value: Value) -> Value:
@@ -125,13 +125,13 @@ def _numbered_warnings(table: Table, width: int) -> tuple[list[str], str]:
     """The mark of every row, empty where nothing is to be warned of, and the lines that say what the marks mean."""
     if "warnings" not in table.columns:
         return [""] * len(table.rows), ""
-    said = [str(row[table.columns.index("warnings")]) for row in table.rows]
+    warnings = [str(row[table.columns.index("warnings")]) for row in table.rows]
     marks = {"": ""}
-    for words in said:
+    for words in warnings:
         marks.setdefault(words, rf"\textsuperscript{{{len(marks)}}}")
     start = rf"\multicolumn{{{width}}}{{p{{\linewidth}}}}"
     lines = [f"{start}{{{mark} {latex_text(words)}}} \\\\\n" for words, mark in marks.items() if words]
-    return [marks[words] for words in said], "".join(lines)
+    return [marks[words] for words in warnings], "".join(lines)
 
 
 def latex_text(text: str) -> str:

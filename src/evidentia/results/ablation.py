@@ -26,14 +26,14 @@ class Row:
         """The form that is written."""
         figures = {
             name: {
-                "value": one.value,
-                "ci": None if one.ci is None else list(one.ci),
-                "fold_mean": one.fold_mean,
-                "fold_std": one.fold_std,
-                "n": one.n,
+                "value": figure.value,
+                "ci": None if figure.ci is None else list(figure.ci),
+                "fold_mean": figure.fold_mean,
+                "fold_std": figure.fold_std,
+                "n": figure.n,
                 "seed_std": self.spread.get(name),
             }
-            for name, one in self.figures.items()
+            for name, figure in self.figures.items()
         }
         deltas = {name: {"delta": delta, "ci": ci and list(ci)} for name, (delta, ci) in self.deltas.items()}
         return {"configuration": self.name, "folder": self.folder, "figures": figures, "deltas": deltas}
@@ -85,20 +85,20 @@ def _row(content: Mapping[str, Any]) -> Row:
     return Row(
         content["configuration"],
         content["folder"],
-        {name: _estimate(name, one) for name, one in figures.items()},
-        {name: (one["delta"], one["ci"] and tuple(one["ci"])) for name, one in content["deltas"].items()},
-        {name: one["seed_std"] for name, one in figures.items() if one["seed_std"] is not None},
+        {name: _estimate(name, entry) for name, entry in figures.items()},
+        {name: (entry["delta"], entry["ci"] and tuple(entry["ci"])) for name, entry in content["deltas"].items()},
+        {name: entry["seed_std"] for name, entry in figures.items() if entry["seed_std"] is not None},
     )
 
 
-def _estimate(name: str, one: Mapping[str, Any]) -> Estimate:
+def _estimate(name: str, entry: Mapping[str, Any]) -> Estimate:
     return Estimate(
         name=name,
-        value=one["value"],
+        value=entry["value"],
         **dict.fromkeys(("definition", "family", "label", "population", "direction", "meaning"), ""),  # type: ignore[arg-type]
-        n=one["n"],
+        n=entry["n"],
         n_clusters=0,
-        ci=one["ci"] and tuple(one["ci"]),
-        fold_mean=one["fold_mean"],
-        fold_std=one["fold_std"],
+        ci=entry["ci"] and tuple(entry["ci"]),
+        fold_mean=entry["fold_mean"],
+        fold_std=entry["fold_std"],
     )

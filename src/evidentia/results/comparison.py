@@ -85,10 +85,10 @@ class Comparison:
     design: Design = "against first"
 
     def __getitem__(self, name: str) -> Delta:
-        found = [delta for delta in self.deltas if delta.name == name]
-        if not found:
+        matching = [delta for delta in self.deltas if delta.name == name]
+        if not matching:
             raise KeyError(name)
-        return found[0]
+        return matching[0]
 
     def to_dict(self) -> dict[str, Any]:
         """The content of ``comparison.json``."""
@@ -98,8 +98,8 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """The differences over the whole run, for a notebook."""
-        told = [d for d in self.deltas if d.family == "measures"]
-        rows = [(d.name, d.system, d.delta, *(d.ci or (None, None)), d.p_holm, d.verdict) for d in told]
+        deltas = [d for d in self.deltas if d.family == "measures"]
+        rows = [(d.name, d.system, d.delta, *(d.ci or (None, None)), d.p_holm, d.verdict) for d in deltas]
         columns = ("measure", "system", "difference", "from", "to", "corrected p", "verdict")
         against = "the one before" if self.design == "successive" else self.systems[0]
         return notebook_table(f"Differences against {against}", columns, rows)

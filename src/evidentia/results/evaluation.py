@@ -57,9 +57,9 @@ class Evaluation:
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     def __getitem__(self, name: str) -> Estimate:
-        found = self.measures.get(name) or self.measures.get(self.resolve(name))
-        if found is not None:
-            return found
+        estimate = self.measures.get(name) or self.measures.get(self.resolve(name))
+        if estimate is not None:
+            return estimate
         for gap in self.not_computed:
             if self.resolve(name).partition("[")[0] in gap.measures:
                 raise UnknownNameError(f"{name} was not computed: {gap.reason}")

@@ -45,6 +45,6 @@ def counts_within(coverage: Coverage, totals: Ints) -> tuple[Ints, Floats]:
     return whole, _each(totals, lambda total: items_up_to(coverage, total) % 1)
 
 
-def _each(totals: Ints, what: Callable[[int], Fraction | int]) -> Floats:
+def _each(totals: Ints, function: Callable[[int], Fraction | int]) -> Floats:
     distinct, place = np.unique(totals, return_inverse=True)
-    return np.array([float(what(int(total))) for total in distinct])[place]
+    return np.array([float(function(int(total))) for total in distinct])[place]

@@ -55,9 +55,9 @@ class ResamplingPlan:
             return self._draw(start, stop)
         if "all" not in self._cache:
             self._cache["all"] = np.empty((self.resamples, self.clusters), np.uint16)
-        drawn, count = self._cache["all"], self._made[0]
-        if stop > count:  # as far as asked for, so that the first blocks are in work while later ones are drawn
-            drawn[count:stop] = self._draw(count, stop)
+        drawn, ready = self._cache["all"], self._made[0]
+        if stop > ready:  # as far as asked for, so that the first blocks are in work while later ones are drawn
+            drawn[ready:stop] = self._draw(ready, stop)
             self._made[0] = stop
         return drawn[start:stop]
 

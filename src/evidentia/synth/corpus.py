@@ -77,22 +77,22 @@ def _default_positives(posts: int, criteria: int) -> int:
 def _assembled(written: list[tuple[Sentence, ...]], criteria: tuple[Criterion, ...]) -> SyntheticCorpus:
     width = max(4, len(str(len(written))))
     ids = tuple(f"synth-{number:0{width}d}" for number in range(1, len(written) + 1))
-    flat = [one for post in written for one in post]
+    flat = [sentence for post in written for sentence in post]
     about = np.zeros((len(flat), len(criteria)), np.bool_)
-    for row, one in enumerate(flat):
-        about[row, list(one.about)] = True
-    is_gold = np.array([one.is_gold for one in flat], np.bool_)
+    for row, sentence in enumerate(flat):
+        about[row, list(sentence.about)] = True
+    is_gold = np.array([sentence.is_gold for sentence in flat], np.bool_)
     posts = Posts(
         post_ids=ids,
         sent_uids=tuple(
             f"{post_id}_{at}" for post_id, post in zip(ids, written, strict=True) for at in range(len(post))
         ),
-        texts=tuple(one.text for one in flat),
+        texts=tuple(sentence.text for sentence in flat),
         offsets=np.cumsum([0, *map(len, written)], dtype=np.int64),
         criteria=criteria,
         gold=about & is_gold[:, None],
     )
-    return SyntheticCorpus(posts, tuple(one.kind for one in flat), about)
+    return SyntheticCorpus(posts, tuple(sentence.kind for sentence in flat), about)
 
 
 def _check(posts: int, positives: int | None, mean_sentences: float, seed: int) -> None:

@@ -84,9 +84,9 @@ class Writer:
             self._left[frames] = left
         return frames[left.pop()]
 
-    def write(self, frame: str, voice: Voice = NOW, **given: str) -> str:
+    def write(self, frame: str, voice: Voice = NOW, **slots: str) -> str:
         """Fill a frame; ``given`` are slots that are already known."""
-        return _Filling(self, voice, given).fill(frame)
+        return _Filling(self, voice, slots).fill(frame)
 
     def slot(self, name: str) -> str:
         """A value of a slot, which may hold choices itself."""
@@ -102,10 +102,10 @@ class Writer:
 class _Filling:
     """One sentence in the making: it knows whether its subject was named already."""
 
-    def __init__(self, writer: Writer, voice: Voice, given: Mapping[str, str]) -> None:
+    def __init__(self, writer: Writer, voice: Voice, slots: Mapping[str, str]) -> None:
         self._writer = writer
         self._voice = voice
-        self._given = given
+        self._given = slots
         self._named = voice.subject == voice.pronoun
 
     def fill(self, text: str) -> str:

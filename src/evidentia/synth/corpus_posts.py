@@ -26,17 +26,17 @@ def write_post(
     units = [*_evidence(author, writer, evidence), *_traps(author, writer, traps, rates)]
     used = sum(map(len, units))
     talk = _talk(author, writer, max(length - used, 0), tuple(words.topics))
-    sentences = [one for unit in _set_into(talk, units, rng=rng) for one in unit]
+    sentences = [sentence for unit in _set_into(talk, units, rng=rng) for sentence in unit]
     return _in_a_hurry(sentences) if writer.chance(_HURRIED) else tuple(sentences)
 
 
 def _evidence(author: Author, writer: Writer, pieces: Ints) -> list[Unit]:
     left = pieces.tolist()
     units = []
-    found = np.flatnonzero(pieces).tolist()
-    if len(found) > 1 and writer.chance(_JOINED):
-        first = writer.one_of(found)
-        second = writer.one_of([other for other in found if other != first])
+    criteria = np.flatnonzero(pieces).tolist()
+    if len(criteria) > 1 and writer.chance(_JOINED):
+        first = writer.one_of(criteria)
+        second = writer.one_of([other for other in criteria if other != first])
         units.append(author.joined(first, second))
         left[first] -= 1
         left[second] -= 1
@@ -78,5 +78,5 @@ def _set_into(talk: list[Unit], units: list[Unit], *, rng: np.random.Generator) 
 
 
 def _in_a_hurry(sentences: list[Sentence]) -> tuple[Sentence, ...]:
-    texts = plain_texts(tuple(one.text for one in sentences))
-    return tuple(Sentence(text, one.kind, one.about, one.is_gold) for text, one in zip(texts, sentences, strict=True))
+    texts = plain_texts(tuple(sentence.text for sentence in sentences))
+    return tuple(Sentence(text, s.kind, s.about, s.is_gold) for text, s in zip(texts, sentences, strict=True))

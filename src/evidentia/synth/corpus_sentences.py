@@ -102,9 +102,9 @@ class Author:
     def filler(self, topic: str) -> Unit:
         """A sentence of a topic."""
         frames = self._words.topics[topic]
-        said = [self._writer.write(self._writer.frame_of(frames, tail=0.0)) for _ in range(2)]
-        joined = self._writer.chance(_JOINED_TALK) and not any(text.endswith("?") for text in said)
-        text = self._writer.one_of(_JOINTS).join(said) if joined else said[0]
+        parts = [self._writer.write(self._writer.frame_of(frames, tail=0.0)) for _ in range(2)]
+        joined = self._writer.chance(_JOINED_TALK) and not any(text.endswith("?") for text in parts)
+        text = self._writer.one_of(_JOINTS).join(parts) if joined else parts[0]
         talk = Sentence(self._dressed(text, "light", scale=0.8), "filler")
         followed = topic in _TROUBLESOME and self._writer.chance(_FOLLOWED)
         return (talk, self._follow_up("follow-up")) if followed else (talk,)

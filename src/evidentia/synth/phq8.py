@@ -132,11 +132,11 @@ def _draw_signals(error: Ints, unease: Floats, abstained: Bools, *, rng: np.rand
     ease = np.clip(-unease, -2, 2)
     llm = np.where(abstained, rng.poisson(0.2, error.shape), 1 + rng.poisson(np.exp(0.8 * ease - 0.7)))
     logit = 1.5 - 0.8 * error + 0.5 * ease + 0.8 * rng.standard_normal(error.shape)
-    said = np.rint(4.3 - 0.1 * error + 0.7 * rng.standard_normal(error.shape))
+    stated = np.rint(4.3 - 0.1 * error + 0.7 * rng.standard_normal(error.shape))
     return {
         "llm_evidence_count": np.minimum(llm, 6),
         "keyword_evidence_count": np.minimum(rng.poisson(0.3, error.shape), 3),
-        "verbalized_confidence": np.clip(said, 1, 5).astype(np.int64),
+        "verbalized_confidence": np.clip(stated, 1, 5).astype(np.int64),
         "token_msp": np.round(1 / (1 + np.exp(-logit)), 4),
     }
 

@@ -66,8 +66,8 @@ def tuned_taus(prob: Floats, label: Bools, posts: Posts, knobs: Knobs) -> tuple[
         train = training_posts(posts.fold, fold, seed=knobs.seed)
         tune = np.repeat(~train & (posts.fold != fold), knobs.criteria)
         in_fold = np.repeat(posts.fold == fold, knobs.criteria)
-        said = prob_in_fold(prob, in_fold, seed=knobs.seed, fold=fold)
-        taus[fold] = _taus(said[tune], label[tune])
+        probabilities = prob_in_fold(prob, in_fold, seed=knobs.seed, fold=fold)
+        taus[fold] = _taus(probabilities[tune], label[tune])
     return taus[:, 0], taus[:, 1]
 
 

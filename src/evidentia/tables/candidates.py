@@ -62,9 +62,9 @@ def pool_problems(pool: Pool, uid: Ints, run: Table) -> list[Problem]:
     own = np.flatnonzero(pool.query >= 0)
     twice = own[repeated(key[own])]
     remedy = "List every candidate of a query once."
-    what = "repeating a sent_uid of the same query"
-    problems += table.problem("DUPLICATE_CANDIDATE", twice, what, remedy, "sent_uid")
-    problems += _other_fold(pool, run) + _more_than_said(pool, run)
+    fault = "repeating a sent_uid of the same query"
+    problems += table.problem("DUPLICATE_CANDIDATE", twice, fault, remedy, "sent_uid")
+    problems += _other_fold(pool, run) + _more_than_n_candidates(pool, run)
     return problems + _against_gold(pool, key, run) + _leaves_post(pool, uid, run)
 
 
@@ -73,8 +73,8 @@ def _values(table: Table) -> list[Problem]:
     if table.has("node_prob"):
         bad = table.rows(pl.col("node_prob").is_between(0, 1).fill_null(False).not_())
         remedy = "Node probabilities lie in [0, 1]; leave the column out if only some are known."
-        what = "whose node_prob is missing or outside [0, 1]"
-        problems += table.problem("NODE_PROB_RANGE", bad, what, remedy, "node_prob")
+        fault = "whose node_prob is missing or outside [0, 1]"
+        problems += table.problem("NODE_PROB_RANGE", bad, fault, remedy, "node_prob")
     if table.has("is_gold"):
         bad = table.rows(pl.col("is_gold").is_null())
         problems += table.problem("IS_GOLD_MISSING", bad, "without is_gold", "Write 0 or 1 in every row.")
@@ -86,23 +86,23 @@ def _other_fold(pool: Pool, run: Table) -> list[Problem]:
         return []
     own = np.flatnonzero(pool.query >= 0)
     differs = pool.table.frame["fold"].gather(own) != run.frame["fold"].gather(pool.query[own])
-    what = f"whose fold is not the one of its post in {run.name}"
+    fault = f"whose fold is not the one of its post in {run.name}"
     remedy = "A post is judged in one fold: correct one of them, or leave fold out of the candidates."
     bad = own[differs.fill_null(False).to_numpy()]
-    return pool.table.problem("CANDIDATE_FOLD_CONTRADICTION", bad, what, remedy, "fold")
+    return pool.table.problem("CANDIDATE_FOLD_CONTRADICTION", bad, fault, remedy, "fold")
 
 
-def _more_than_said(pool: Pool, run: Table) -> list[Problem]:
+def _more_than_n_candidates(pool: Pool, run: Table) -> list[Problem]:
     if not run.has("n_candidates"):
         return []
     listed = np.bincount(pool.query[pool.query >= 0], minlength=run.frame.height)
     bad = np.flatnonzero((run.frame["n_candidates"] < pl.Series(listed)).fill_null(False).to_numpy())
-    what = f"whose n_candidates is smaller than the number of candidates in {pool.table.name}"
+    fault = f"whose n_candidates is smaller than the number of candidates in {pool.table.name}"
     remedy = "It counts the candidates of the query before any cut: correct it, or leave the column out."
     return run.problem(
         "N_CANDIDATES_TOO_SMALL",
         bad,
-        what,
+        fault,
         remedy,
         lambda row: f"n_candidates {shown(run.frame['n_candidates'][row])}, listed {listed[row]}",
     )
@@ -115,15 +115,15 @@ def _against_gold(pool: Pool, key: Ints, run: Table) -> list[Problem]:
     gold_key = keys(gold.owner, gold.values, run.n_uids)
     lost = np.flatnonzero(~among(gold_key, key))
     remedy = f"Gold is chosen among the candidates: add it to {pool.table.name}, or correct the gold."
-    what = f"with a gold sentence that is not among the candidates of {pool.table.name}"
+    fault = f"with a gold sentence that is not among the candidates of {pool.table.name}"
     detail = uid_at(run, "gold_sent_uids", lost)
-    problems = run.problem("GOLD_NOT_CANDIDATE", rows_of(gold, lost), what, remedy, detail)
+    problems = run.problem("GOLD_NOT_CANDIDATE", rows_of(gold, lost), fault, remedy, detail)
     if pool.table.has("is_gold"):
         marked = pool.table.frame["is_gold"].fill_null(False).to_numpy()
         bad = np.flatnonzero((marked != among(key, gold_key)) & (pool.query >= 0))
-        what = f"whose is_gold contradicts gold_sent_uids of {run.name}"
+        fault = f"whose is_gold contradicts gold_sent_uids of {run.name}"
         remedy = "Both name the same sentences: correct one of them."
-        problems += pool.table.problem("IS_GOLD_CONTRADICTION", bad, what, remedy, "sent_uid")
+        problems += pool.table.problem("IS_GOLD_CONTRADICTION", bad, fault, remedy, "sent_uid")
     return problems
 
 
@@ -136,9 +136,9 @@ def _leaves_post(pool: Pool, uid: Ints, run: Table) -> list[Problem]:
     candidates = keys(posts[pool.query[known]], uid[known], run.n_uids)
     bad = np.flatnonzero(~among(keys(posts[ranked.owner], ranked.values, run.n_uids), candidates))
     remedy = "Rank sentences of the same post only, and list all of them as candidates."
-    what = f"whose ranking leaves the post: a sentence that is no candidate of it in {pool.table.name}"
+    fault = f"whose ranking leaves the post: a sentence that is no candidate of it in {pool.table.name}"
     detail = uid_at(run, "ranked_sent_uids", bad)
-    return run.problem("RANKING_LEAVES_POST", rows_of(ranked, bad), what, remedy, detail)
+    return run.problem("RANKING_LEAVES_POST", rows_of(ranked, bad), fault, remedy, detail)
 
 
 def uid_in_two_posts(tables: list[Table], pool: Table | None, uid: Ints) -> list[Problem]:

@@ -84,7 +84,7 @@ def check_card(card: DatasetCard, queries: Queries) -> tuple[CardMismatch, ...]:
 
     Fold sizes are compared only where the run has folds.
     """
-    found: dict[str, object] = {
+    counts: dict[str, object] = {
         "posts": len(queries.post_ids),
         "criteria": queries.criterion_ids,
         "n_criteria": len(queries.criterion_ids),
@@ -92,13 +92,13 @@ def check_card(card: DatasetCard, queries: Queries) -> tuple[CardMismatch, ...]:
         "positives": int(queries.label.sum()),
         "fold_sizes": _fold_sizes(queries),
     }
-    expected: dict[str, object] = {what: getattr(card, what) for what in found}
+    expected: dict[str, object] = {what: getattr(card, what) for what in counts}
     if card.criteria is not None and set(card.criteria) == set(queries.criterion_ids):
         expected["criteria"] = queries.criterion_ids  # the order of a card carries no meaning
     return tuple(
-        CardMismatch(what, value, found[what])
+        CardMismatch(what, value, counts[what])
         for what, value in expected.items()
-        if value is not None and found[what] is not None and value != found[what]
+        if value is not None and counts[what] is not None and value != counts[what]
     )
 
 
@@ -138,11 +138,11 @@ def _value(key: str, value: object, name: str, problems: list[Problem]) -> Any:
         known = ", ".join(f.name for f in fields(DatasetCard))
         problems.append(Problem("CARD_KEY", f"{name}: unknown key {shown(key)}. A card may have: {known}."))
         return None
-    what, convert = _FIELDS[key]
+    expected, convert = _FIELDS[key]
     try:
         return convert(value)
     except (TypeError, ValueError, OverflowError):
-        problems.append(Problem("CARD_TYPE", f"{name}: {key} must be {what}, not {shown(value)}. Correct it."))
+        problems.append(Problem("CARD_TYPE", f"{name}: {key} must be {expected}, not {shown(value)}. Correct it."))
         return None
 
 

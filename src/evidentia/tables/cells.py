@@ -174,10 +174,10 @@ def _uids(table: Table, series: pl.Series) -> tuple[pl.Series, list[Problem]]:
 
 def _checked_uids(table: Table, lists: pl.Series, problems: list[Problem]) -> tuple[pl.Series, list[Problem]]:
     name, lengths = lists.name, lists.list.len().to_numpy().astype(np.int64)
-    given = lists.filter(pl.Series(lengths > 0)).explode()  # explode() would make a null of an empty list
-    uids = _printed(given)
+    cells = lists.filter(pl.Series(lengths > 0)).explode()  # explode() would make a null of an empty list
+    uids = _printed(cells)
     length, without = uids.str.len_bytes(), uids.str.strip_chars().str.len_bytes()
-    wrong, blank = given.is_not_null() & uids.is_null(), given.is_null() | (without == 0)
+    wrong, blank = cells.is_not_null() & uids.is_null(), cells.is_null() | (without == 0)
     rows = np.repeat(np.arange(len(lists)), lengths)
 
     def of(mask: pl.Series) -> Ints:
@@ -204,7 +204,7 @@ def padded(table: Table, what: str, bad: Ints) -> list[Problem]:
     return table.problem("PADDED_ID", bad, f"with white space before or after {what}", remedy)
 
 
-def bar_in_uid(table: Table, what: str, bad: Ints) -> list[Problem]:
+def bar_in_uid(table: Table, place: str, bad: Ints) -> list[Problem]:
     """The problem of rows whose uid holds the character that joins uids."""
     remedy = "Use another character: | joins the uids of a cell."
-    return table.problem("BAR_IN_UID", bad, f"with a | inside {what}", remedy)
+    return table.problem("BAR_IN_UID", bad, f"with a | inside {place}", remedy)

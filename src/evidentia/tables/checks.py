@@ -133,10 +133,10 @@ def _state_contradicts(table: Table) -> list[Problem]:
     for taus, contradicts, rule in _state_rules():
         if table.has(*taus):
             known = pl.all_horizontal(pl.col("prob", *taus).is_between(0, 1)) & pl.col("state").is_in(STATES)
-            what = f"whose state contradicts prob and {' and '.join(taus)}"
+            fault = f"whose state contradicts prob and {' and '.join(taus)}"
             remedy = f"{rule}: correct the state or the taus."
             detail = _values(table, "state", "prob", *taus)
-            return table.problem("STATE_CONTRADICTS_PROB", table.rows(known & contradicts), what, remedy, detail)
+            return table.problem("STATE_CONTRADICTS_PROB", table.rows(known & contradicts), fault, remedy, detail)
     return []
 
 
@@ -162,8 +162,8 @@ def _has_evidence(table: Table) -> list[Problem]:
     if table.has("gold_sent_uids"):
         bad = table.rows(label != (pl.col("gold_sent_uids").list.len() > 0))
         remedy = "has_evidence is 1 exactly where gold_sent_uids is not empty: correct one of them."
-        what = "whose has_evidence contradicts gold_sent_uids"
-        problems += table.problem("GOLD_CONTRADICTS_LABEL", bad, what, remedy, "has_evidence")
+        fault = "whose has_evidence contradicts gold_sent_uids"
+        problems += table.problem("GOLD_CONTRADICTS_LABEL", bad, fault, remedy, "has_evidence")
     return problems
 
 
@@ -172,8 +172,8 @@ def _ranking_too_long(table: Table) -> list[Problem]:
         return []
     bad = table.rows(pl.col("ranked_sent_uids").list.len().cast(pl.Int64) > pl.col("n_candidates"))
     remedy = "A ranking holds each candidate at most once: correct n_candidates or the ranking."
-    what = "whose ranking is longer than n_candidates"
-    return table.problem("RANKING_TOO_LONG", bad, what, remedy, "n_candidates")
+    fault = "whose ranking is longer than n_candidates"
+    return table.problem("RANKING_TOO_LONG", bad, fault, remedy, "n_candidates")
 
 
 def _values(table: Table, *columns: str) -> Callable[[int], str]:
@@ -201,17 +201,17 @@ def uid_problems(table: Table) -> list[Problem]:
     problems = []
     for column, lists in table.uids.items():
         bad = repeated(keys(lists.owner, lists.values, table.n_uids))
-        what = f"naming a sentence twice in {column}"
+        fault = f"naming a sentence twice in {column}"
         remedy = f"A sentence counts once: remove the repetition from {column}."
         detail = uid_at(table, column, bad)
-        problems += table.problem("DUPLICATE_UID", rows_of(lists, bad), what, remedy, detail)
+        problems += table.problem("DUPLICATE_UID", rows_of(lists, bad), fault, remedy, detail)
     selected, ranked = table.uids.get("selected_sent_uids"), table.uids.get("ranked_sent_uids")
     if selected is not None and ranked is not None:
         bad = np.flatnonzero(~members(selected, ranked, table.n_uids))
         remedy = "The selection is taken from the ranking: correct one of them."
-        what = "selecting a sentence that is not in ranked_sent_uids"
+        fault = "selecting a sentence that is not in ranked_sent_uids"
         detail = uid_at(table, "selected_sent_uids", bad)
-        problems += table.problem("SELECTED_NOT_RANKED", rows_of(selected, bad), what, remedy, detail)
+        problems += table.problem("SELECTED_NOT_RANKED", rows_of(selected, bad), fault, remedy, detail)
     return problems
 
 

@@ -123,13 +123,13 @@ def _converted(table: Table, kinds: Mapping[str, str]) -> tuple[list[Problem], l
     problems: list[Problem] = []
     columns: list[pl.Series] = []
     for name in _to_convert(table.frame, kinds):
-        series, found = convert(table, name, kinds.get(name, TEXT))
-        problems += found
-        if found and name in ("post_id", "criterion_id", "sent_uid"):
+        series, faults = convert(table, name, kinds.get(name, TEXT))
+        problems += faults
+        if faults and name in ("post_id", "criterion_id", "sent_uid"):
             raise InputError(*problems)
         if name == "criterion_id" and _is_empty(series):
             series = series.fill_null("")
-        if not found:
+        if not faults:
             columns.append(series)
     return problems, columns
 

@@ -135,8 +135,8 @@ def _duplicates(table: Table) -> list[Problem]:
         return []
     named = pl.all_horizontal(pl.col(_KEY).is_not_null())
     bad = table.rows(pl.struct(_KEY).is_first_distinct().not_() & named)
-    what = "repeating the cluster_id and item of an earlier row"
-    return table.problem("DUPLICATE_ITEM", bad, what, "Keep one row per item of a cluster.")
+    fault = "repeating the cluster_id and item of an earlier row"
+    return table.problem("DUPLICATE_ITEM", bad, fault, "Keep one row per item of a cluster.")
 
 
 def _wrong_pred(table: Table) -> list[Problem]:
@@ -148,12 +148,12 @@ def _wrong_pred(table: Table) -> list[Problem]:
 
 
 def _too_large(table: Table) -> list[Problem]:
-    found: list[Problem] = []
+    problems: list[Problem] = []
     for name in (name for name in ("pred", "gt") if table.has(name)):
         bad = table.rows(pl.col(name).is_finite() & (pl.col(name).abs() > _LARGEST))
         remedy = "Write the scores on another scale."
-        found += table.problem("SCORE_TOO_LARGE", bad, f"whose {name} is beyond {_LARGEST:g}", remedy, name)
-    return found
+        problems += table.problem("SCORE_TOO_LARGE", bad, f"whose {name} is beyond {_LARGEST:g}", remedy, name)
+    return problems
 
 
 def _wrong_confidence(table: Table, signals: Sequence[str]) -> list[Problem]:

@@ -96,8 +96,8 @@ class Items(Frozen):
 
         Of two runs, ``a.restricted_to(b.cluster_ids)`` and ``b.restricted_to(a.cluster_ids)`` have the same clusters.
         """
-        given = set(cluster_ids)
-        kept = by_number(name for name in self.cluster_ids if name in given)
+        wanted = set(cluster_ids)
+        kept = by_number(name for name in self.cluster_ids if name in wanted)
         code = {name: at for at, name in enumerate(kept)}
         recoded = np.array([code.get(name, -1) for name in self.cluster_ids], np.int64)[self.cluster]
         # without an id that is no number the others may sort as numbers, so the rows move with their clusters

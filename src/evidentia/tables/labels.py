@@ -68,8 +68,8 @@ def text_as_label(table: Table, column: str, limit: _Limit = _LIMITS["post_id"])
     return table.problem("TEXT_AS_LABEL", _rows(table, column, text), f"whose {name} looks like a text", remedy)
 
 
-def _padded(table: Table, column: str, what: str) -> list[Problem]:
-    return padded(table, what, _rows(table, column, pl.col(column).str.contains(_PADDED)))
+def _padded(table: Table, column: str, place: str) -> list[Problem]:
+    return padded(table, place, _rows(table, column, pl.col(column).str.contains(_PADDED)))
 
 
 def _rows(table: Table, column: str, condition: pl.Expr) -> Ints:

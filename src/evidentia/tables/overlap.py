@@ -89,8 +89,8 @@ def _wrongly_joined(table: Table, uids: dict[str, pl.Series], candidates: pl.Ser
 def _problem(table: Table, column: str, odd: pl.Series, why: str) -> list[Problem]:
     cells = table.frame[column]
     bad = _rows_with(cells, odd)
-    what = f"whose {column} holds a separator other than |, {why}"
-    return table.problem("SEPARATOR", bad, what, _REMEDY, lambda row: f"of the shape {_shape(cells[row], odd)}")
+    fault = f"whose {column} holds a separator other than |, {why}"
+    return table.problem("SEPARATOR", bad, fault, _REMEDY, lambda row: f"of the shape {_shape(cells[row], odd)}")
 
 
 def _shape(cell: pl.Series, odd: pl.Series) -> str:

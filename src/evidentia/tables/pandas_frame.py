@@ -15,7 +15,7 @@ from evidentia.tables.damage import refuse
 def is_pandas(source: object) -> TypeGuard[Any]:
     """Whether this is a data frame of pandas, which need not be installed."""
     return any(
-        one.__name__ == "DataFrame" and one.__module__.partition(".")[0] == "pandas" for one in type(source).__mro__
+        base.__name__ == "DataFrame" and base.__module__.partition(".")[0] == "pandas" for base in type(source).__mro__
     )
 
 

@@ -105,17 +105,17 @@ def _part(name: str, where: str, whole: object, key: str, kind: type) -> Any:
 def _mode(name: str, where: str, experiment: Mapping[str, Any], results: Mapping[str, Any]) -> str | None:
     """The mode as results and provenance say it; either may be silent, and they may not differ."""
     parts = {"results": results, "provenance": experiment.get("provenance")}
-    said = {
+    modes = {
         key: part["mode"] for key, part in parts.items() if isinstance(part, Mapping) and part.get("mode") is not None
     }
-    for key, mode in said.items():
+    for key, mode in modes.items():
         if not isinstance(mode, str) or label(mode) is None:
             message = f"{name}: {where}.{key}.mode is not a name ({shown(mode)}). Write a short text."
             raise refuse("MODE", message)
-    if len({*said.values()}) > 1:
-        both = " and ".join(f"{shown(mode)} in {key}" for key, mode in said.items())
+    if len({*modes.values()}) > 1:
+        both = " and ".join(f"{shown(mode)} in {key}" for key, mode in modes.items())
         raise refuse("MODE", f"{name}: {where} has two modes: {both}. Correct one of them.")
-    return next(iter(said.values()), None)
+    return next(iter(modes.values()), None)
 
 
 def _chosen(name: str, experiments: Sequence[_Experiment], mode: str | None) -> _Experiment:
@@ -123,8 +123,8 @@ def _chosen(name: str, experiments: Sequence[_Experiment], mode: str | None) -> 
     listed = ", ".join("one without a mode" if m is None else shown(m) for m in dict.fromkeys(modes))
     twice = next((m for m in modes if modes.count(m) > 1), "")
     if twice != "":
-        what = "without a mode" if twice is None else f"of the mode {shown(twice)}"
-        message = f"{name}: {modes.count(twice)} experiments {what}. Keep one experiment per mode."
+        which = "without a mode" if twice is None else f"of the mode {shown(twice)}"
+        message = f"{name}: {modes.count(twice)} experiments {which}. Keep one experiment per mode."
         raise refuse("MODE", message)
     if mode is None and len(modes) > 1:
         message = f"{name}: {len(modes)} experiments, and no mode was chosen. Name one of the modes: {listed}."

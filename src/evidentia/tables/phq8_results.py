@@ -151,23 +151,23 @@ def label(value: object) -> str | None:
 
 
 def _scores(result: Mapping[str, object], key: str, where: str, faults: Faults) -> tuple[float, ...]:
-    given = _items(result, key, where, faults)
-    return tuple(_score(given[i], f"{where}, item {i}", key, faults) if i in given else math.nan for i in PHQ8_ITEMS)
+    scores = _items(result, key, where, faults)
+    return tuple(_score(scores[i], f"{where}, item {i}", key, faults) if i in scores else math.nan for i in PHQ8_ITEMS)
 
 
 def _items(result: Mapping[str, object], key: str, where: str, faults: Faults) -> Mapping[str, object]:
     """What a result says about each item under one key; empty, with a fault, if it says nothing."""
-    given = result.get(key)
-    if not isinstance(given, Mapping):
+    items = result.get(key)
+    if not isinstance(items, Mapping):
         faults.add(_NO_OBJECT[key], where)
         return {}
-    missing = [item for item in PHQ8_ITEMS if item not in given]
+    missing = [item for item in PHQ8_ITEMS if item not in items]
     for item in missing:
         faults.add(_MISSING_ITEMS, f"{where} lacks {len(missing)} of 8 in {key}, item {item}")
-    for name in given:
+    for name in items:
         if name not in PHQ8_ITEMS:
             faults.add(_UNKNOWN_ITEM, f"{where}, {shown(name)} in {key}")
-    return given
+    return items
 
 
 def _score(value: object, where: str, key: str, faults: Faults) -> float:
@@ -184,10 +184,10 @@ def _score(value: object, where: str, key: str, faults: Faults) -> float:
 def _signals(result: Mapping[str, object], where: str, faults: Faults) -> tuple[Mapping[str, object], ...] | None:
     if result.get(_SIGNALS) is None:
         return None
-    given = _items(result, _SIGNALS, where, faults)
+    items = _items(result, _SIGNALS, where, faults)
     read: list[Mapping[str, object]] = []
     for item in PHQ8_ITEMS:
-        own = given.get(item, {})
+        own = items.get(item, {})
         if not isinstance(own, Mapping):
             faults.add(_ITEM_SIGNALS, f"{where}, item {item}")
             own = {}
@@ -202,23 +202,23 @@ def read_signals(participants: Sequence[Participant], faults: Faults) -> dict[st
     short names, and their sum is total_evidence.
     """
     cells = [(p.where(at), own) for p in participants for at, own in enumerate(p.signals or ())]
-    found: dict[str, list[float]] = {}
+    signals: dict[str, list[float]] = {}
     for name in dict.fromkeys(name for _, own in cells for name in own):
         values = [(where, own.get(name)) for where, own in cells]
         if name in EVIDENCE_COUNTS.values() or any(_number(value) is not None for _, value in values):
-            found[name] = [_value(name, value, where, faults) for where, value in values]
-    for name in (name for name in (*EVIDENCE_COUNTS, TOTAL_EVIDENCE) if name in found):
+            signals[name] = [_value(name, value, where, faults) for where, value in values]
+    for name in (name for name in (*EVIDENCE_COUNTS, TOTAL_EVIDENCE) if name in signals):
         faults.add(_RESERVED, shown(name))
-    for name in (name for name in found if not names_a_signal(name)):
+    for name in (name for name in signals if not names_a_signal(name)):
         faults.add(_UNUSABLE_NAME, shown(name))
-    return _with_evidence(found)
+    return _with_evidence(signals)
 
 
-def _with_evidence(found: Mapping[str, list[float]]) -> dict[str, list[float]]:
-    counts = {short: found[key] for short, key in EVIDENCE_COUNTS.items() if key in found}
+def _with_evidence(signals: Mapping[str, list[float]]) -> dict[str, list[float]]:
+    counts = {short: signals[key] for short, key in EVIDENCE_COUNTS.items() if key in signals}
     if len(counts) == len(EVIDENCE_COUNTS):
         counts[TOTAL_EVIDENCE] = [sum(both) for both in zip(*counts.values(), strict=True)]
-    return counts | {name: values for name, values in found.items() if name not in EVIDENCE_COUNTS.values()}
+    return counts | {name: values for name, values in signals.items() if name not in EVIDENCE_COUNTS.values()}
 
 
 def _value(name: str, value: object, where: str, faults: Faults) -> float:

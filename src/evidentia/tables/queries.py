@@ -138,7 +138,7 @@ class Queries(Frozen):
             f.name: _pick(getattr(self, f.name), rows) for f in fields(self) if f.name in _PER_ROW
         }
         slices = {name: Coded(c.codes[rows], c.labels) for name, c in self.slices.items()}
-        decisions = MappingProxyType({name: said[rows] for name, said in self.decisions.items()})
+        decisions = MappingProxyType({name: decision[rows] for name, decision in self.decisions.items()})
         # whole posts stay complete, a cut through posts does not
         changes["complete"] = self.complete and _whole_posts(self.post[rows], len(self.criterion_ids))
         return replace(self, slices=MappingProxyType(slices), decisions=decisions, **changes)

@@ -29,6 +29,8 @@ from evidentia.tables.split import Split, between_parts, split_rows
 from evidentia.tables.table import Table
 from evidentia.tables.uids import coded
 
+_FOLLOWS_FROM_SEPARATOR = ("SELECTED_NOT_RANKED", "GOLD_NOT_CANDIDATE", "RANKING_LEAVES_POST", "IS_GOLD_CONTRADICTION")
+
 
 def read_run(
     source: object,
@@ -64,9 +66,10 @@ def read_run(
     if run is None or reader.problems:
         raise InputError(*reader.problems)
     inputs = _Inputs(run, pool, tuned_on, read_card, tuple(reader.sources))
-    problems = [problem for given in inputs.tables for problem in given.problems]
+    problems = [problem for table in inputs.tables for problem in table.problems]
     checked = _check(inputs, problems, by)
-    warned = () if problems or allow_disjoint else _overlaps(checked, problems)
+    judged = not allow_disjoint and all(problem.code in _FOLLOWS_FROM_SEPARATOR for problem in problems)
+    warned = _overlaps(checked, problems) if judged else ()
     if problems:
         raise InputError(*problems)
     for words in warned:
@@ -94,7 +97,7 @@ class _Inputs:
     @property
     def tables(self) -> list[Typed]:
         """The tables that were given."""
-        return [given for given in (self.run, self.pool, self.tune) if given is not None]
+        return [table for table in (self.run, self.pool, self.tune) if table is not None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,18 +115,18 @@ class _Reader:
     problems: list[Problem] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
 
-    def run(self, given: object, mapping: Mapping[str, str] | None, by: Sequence[str]) -> Typed | None:
-        return self._table("run", given, PER_QUERY, mapping, by)
+    def run(self, source: object, mapping: Mapping[str, str] | None, by: Sequence[str]) -> Typed | None:
+        return self._table("run", source, PER_QUERY, mapping, by)
 
-    def candidates(self, given: object, mapping: Mapping[str, str] | None) -> Typed | None:
-        return None if given is None else self._table("candidates", given, CANDIDATES, mapping)
+    def candidates(self, source: object, mapping: Mapping[str, str] | None) -> Typed | None:
+        return None if source is None else self._table("candidates", source, CANDIDATES, mapping)
 
-    def tune(self, given: object, mapping: Mapping[str, str] | None) -> Typed | None:
-        return None if given is None else self._table("tune", given, PER_QUERY, mapping)
+    def tune(self, source: object, mapping: Mapping[str, str] | None) -> Typed | None:
+        return None if source is None else self._table("tune", source, PER_QUERY, mapping)
 
-    def card(self, given: DatasetCard | str | Path | None) -> DatasetCard | None:
+    def card(self, card: DatasetCard | str | Path | None) -> DatasetCard | None:
         try:
-            return load_card(given) if isinstance(given, str | Path) else given
+            return load_card(card) if isinstance(card, str | Path) else card
         except InputError as error:
             self.problems.extend(error.problems)
             return None
@@ -131,13 +134,13 @@ class _Reader:
     def _table(
         self,
         role: str,
-        given: object,
+        source: object,
         kinds: Mapping[str, str],
         mapping: Mapping[str, str] | None,
         by: Sequence[str] = (),
     ) -> Typed | None:
         try:
-            loaded = load(given, delimiter=self.delimiter)
+            loaded = load(source, delimiter=self.delimiter)
             self.sources.append(Source(role, loaded.name, loaded.sha256, loaded.frame.height))
             return typed(loaded, kinds, mapping, _REQUIRED[role], by)
         except InputError as error:
@@ -188,15 +191,16 @@ def _overlaps(checked: _Checked, problems: list[Problem]) -> tuple[str, ...]:
     """Warnings where gold and rankings have nothing in common; problems where uids are joined by another character."""
     candidates = None if checked.pool is None else checked.pool.table.frame["sent_uid"]
     met = [overlap(part, candidates) for part in (checked.split.eval, checked.split.tune)]
-    problems += [problem for one in met for problem in one.problems]
+    if joined := [problem for part_overlap in met for problem in part_overlap.problems]:
+        problems[:] = joined  # the others follow from it
     return met[0].warnings
 
 
-def _with_tune(split: Split, given: Typed | None) -> Split:
+def _with_tune(split: Split, tune: Typed | None) -> Split:
     """Every row of the table that was given for it is a TUNE row; there may be no others."""
-    if given is None:
+    if tune is None:
         return split
-    table = replace(given.table, part="TUNE")
+    table = replace(tune.table, part="TUNE")
     others = split.tune.problem(
         "TUNE_TWICE",
         np.arange(split.tune.frame.height),
@@ -207,7 +211,7 @@ def _with_tune(split: Split, given: Typed | None) -> Split:
 
 
 def _no_labels(inputs: _Inputs, split: Split, pool: Pool | None) -> list[Problem]:
-    if any(given.problems for given in inputs.tables) or not split.eval.frame.height:
+    if any(table.problems for table in inputs.tables) or not split.eval.frame.height:
         return []  # the column may be there, and wrong
     name, columns = split.eval.name, inputs.run.columns
     problems = []
@@ -222,8 +226,8 @@ def _no_labels(inputs: _Inputs, split: Split, pool: Pool | None) -> list[Problem
         and not pool.table.has("is_gold")
         and not split.eval.has("gold_sent_uids")
     ):
-        what = f"is_gold (or gold_sent_uids in {name})"
-        problems.append(missing_column(pool.table.name, what, inputs.pool.columns))
+        columns_needed = f"is_gold (or gold_sent_uids in {name})"
+        problems.append(missing_column(pool.table.name, columns_needed, inputs.pool.columns))
     return problems
 
 
@@ -248,7 +252,7 @@ def _run(inputs: _Inputs, checked: _Checked, by: Sequence[str], warned: tuple[st
             *warned,
             *inputs.run.notes,
             *split.notes,
-            *(note for given in inputs.tables[1:] for note in given.notes),
+            *(note for table in inputs.tables[1:] for note in table.notes),
         ),
     )
 

@@ -44,7 +44,7 @@ class Table:
         return np.flatnonzero(holds.to_numpy())
 
     def problem(
-        self, code: str, bad: Ints, what: str, remedy: str, detail: Callable[[int], str] | str = ""
+        self, code: str, bad: Ints, fault: str, remedy: str, detail: Callable[[int], str] | str = ""
     ) -> list[Problem]:
         """One problem for all bad rows (none if there are none): how many, where the first is, what to do.
 
@@ -58,7 +58,7 @@ class Table:
         else:
             more = ", " + detail(first)
         among = "" if self.part == "EVAL" else f" among the {self.part} rows"
-        message = f"{self.name}: {counted(len(bad), 'row')} {what}{among} (first: {self.where(first)}{more})."
+        message = f"{self.name}: {counted(len(bad), 'row')} {fault}{among} (first: {self.where(first)}{more})."
         return [Problem(code, f"{message} {remedy}")]
 
     def where(self, row: int) -> str:

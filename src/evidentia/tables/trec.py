@@ -56,20 +56,20 @@ def read_trec(
     if ties not in ("input", "trec"):
         raise InputError(Problem("UNKNOWN_TIES", f"ties is {shown(ties)}; it must be 'input' or 'trec'."))
     with unpacking(max_bytes):
-        judged, found = _read_both(Path(qrels), Path(run))
-    frame = _frame(judged, found.frame, ties)
-    table = coded([Table(run_name := found.source.name, frame, str)])[0][0]
+        judged, ranked = _read_both(Path(qrels), Path(run))
+    frame = _frame(judged, ranked.frame, ties)
+    table = coded([Table(run_name := ranked.source.name, frame, str)])[0][0]
     table = table.take(canonical_order(table))
     table = replace(table, frame=completed(table))
     warned = () if allow_disjoint else overlap(table, joined=False).warnings
     for words in warned:
         warnings.warn(words, InputWarning, stacklevel=2)
-    lost = [t for t in judged.topics if t not in found.topics]
-    unjudged = [t for t in found.topics if t not in judged.topics]
+    lost = [t for t in judged.topics if t not in ranked.topics]
+    unjudged = [t for t in ranked.topics if t not in judged.topics]
     return Run(
         queries=build(table),
         frame=written(table.frame),
-        sources=(judged.source, found.source),
+        sources=(judged.source, ranked.source),
         left_out=MappingProxyType({"topics that are not in the qrels": len(unjudged)} if unjudged else {}),
         notes=(
             *warned,
@@ -142,9 +142,9 @@ def _doc_problems(table: Table) -> list[Problem]:
     topic, doc = (_numbered(table.frame[column]) for column in ("topic", "doc"))
     twice = whole[repeated(keys(topic, doc, int(doc.max(initial=0)) + 1))]
     barred = table.rows(pl.col("doc").str.contains("|", literal=True))
-    what, remedy = "repeating a document of the same topic", "List a document once per topic."
+    fault, remedy = "repeating a document of the same topic", "List a document once per topic."
     return [
-        *table.problem("DUPLICATE_UID", twice, what, remedy, key),
+        *table.problem("DUPLICATE_UID", twice, fault, remedy, key),
         *bar_in_uid(table, "the document number", barred),
     ]
 
@@ -183,12 +183,12 @@ def _line(row: int) -> str:
     return f"line {row + 1}"
 
 
-def _frame(judged: _Trec, found: pl.DataFrame, ties: str) -> pl.DataFrame:
+def _frame(judged: _Trec, run: pl.DataFrame, ties: str) -> pl.DataFrame:
     if ties == "trec":
         # trec_eval keeps scores as float32 and breaks ties by document number, both descending
-        ordered = found.with_columns(pl.col("value").cast(pl.Float32)).sort("value", "doc", descending=True)
+        ordered = run.with_columns(pl.col("value").cast(pl.Float32)).sort("value", "doc", descending=True)
     else:
-        ordered = found.sort("value", descending=True, maintain_order=True)
+        ordered = run.sort("value", descending=True, maintain_order=True)
     gold, ranked = (
         frame.group_by("topic", maintain_order=True).agg(pl.col("doc").alias(f"{name}_sent_uids"))
         for name, frame in (("gold", judged.frame), ("ranked", ordered))
@@ -208,8 +208,8 @@ def _lost(name: str, topics: list[str]) -> list[str]:
 
 def _clusters(name: str, topics: int) -> str:
     """Posts are drawn in a bootstrap, and a topic stands for a post: topics that belong together are not known here."""
-    what = f"{name}: {counted(topics, 'topic')}, each a cluster of its own"
-    return f"{what}: intervals take topics for independent. Where topics share an author or a post, give a table with post_id."
+    size = f"{name}: {counted(topics, 'topic')}, each a cluster of its own"
+    return f"{size}: intervals take topics for independent. Where topics share an author or a post, give a table with post_id."
 
 
 def _unjudged(name: str, topics: list[str]) -> list[str]:

@@ -78,9 +78,9 @@ def ranks_of(gold: Ragged, ranked: Ragged, n_uids: int) -> Ragged:
     key = keys(rows[searched.owner], searched.values, n_uids)
     hits = among(key, keys(gold.owner, gold.values, n_uids))
     ranks = np.arange(len(hits)) - searched.offsets[:-1][searched.owner] + 1
-    found = np.zeros(len(gold.lengths), np.int64)
-    found[rows] = np.bincount(searched.owner[hits], minlength=len(rows))
-    return Ragged(np.concatenate([[0], np.cumsum(found)]), ranks[hits])
+    counts = np.zeros(len(gold.lengths), np.int64)
+    counts[rows] = np.bincount(searched.owner[hits], minlength=len(rows))
+    return Ragged(np.concatenate([[0], np.cumsum(counts)]), ranks[hits])
 
 
 def owners_count(lists: Ragged, marked: Bools) -> Ints:

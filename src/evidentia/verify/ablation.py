@@ -66,7 +66,7 @@ class AblationFolder:
         titles = {_short(name): name for name in FIGURES}
         places = sorted(path.name for path in self.path.glob("steps/*-*"))
         numbered = [re.fullmatch(r"([0-9])-(.+)", place) for place in places]
-        return {titles[one[2]]: f"steps/{one[0]}" for one in numbered if one is not None and one[2] in titles}
+        return {titles[entry[2]]: f"steps/{entry[0]}" for entry in numbered if entry is not None and entry[2] in titles}
 
     @cached_property
     def results(self) -> dict[str, ResultFolder]:
@@ -84,11 +84,11 @@ class AblationFolder:
         if not self.results or not self.last.summary["resamples"]:
             return {}
         later = [name for name in self.steps if name != BASELINE]
-        made = {
+        collected = {
             "comparison-ranking": later,
             "comparison-selection": [n for n in later if len(FIGURES[n]) > len(SHARED)],
         }
-        return made | ({"comparison-baseline": [BASELINE, later[-1]]} if BASELINE in self.steps else {})
+        return collected | ({"comparison-baseline": [BASELINE, later[-1]]} if BASELINE in self.steps else {})
 
     @property
     def nested(self) -> list[str]:
@@ -210,16 +210,18 @@ def _grid(ablation: AblationFolder) -> list[dict[str, Any]]:
 def _sheets(expected: Mapping[str, Any]) -> list[Sheet]:
     lines: list[tuple[Cell, ...]] = []
     for row in expected["configurations"]:
-        for name, one in row["figures"].items():
+        for name, entry in row["figures"].items():
             gain = row["deltas"].get(name, {"delta": None, "ci": None})
-            limits = (*(one["ci"] or (None, None)), one["fold_mean"], one["fold_std"], one["seed_std"])
+            limits = (*(entry["ci"] or (None, None)), entry["fold_mean"], entry["fold_std"], entry["seed_std"])
             gained = (gain["delta"], *(gain["ci"] or (None, None)))
-            lines.append((row["configuration"], name, one["value"], *limits, *gained, one["n"]))
-    made = [Sheet("ablation", LONG, tuple(lines))]
+            lines.append((row["configuration"], name, entry["value"], *limits, *gained, entry["n"]))
+    collected = [Sheet("ablation", LONG, tuple(lines))]
     for name in ("gamma_sweep", "threshold_grid"):
         points = expected[name]
-        made.append(Sheet(name, tuple(points[0]) if points else (), tuple(tuple(point.values()) for point in points)))
-    return made
+        collected.append(
+            Sheet(name, tuple(points[0]) if points else (), tuple(tuple(point.values()) for point in points))
+        )
+    return collected
 
 
 def _check_systems(ablation: AblationFolder, name: str, systems: Sequence[str], tally: Tally) -> None:
@@ -235,7 +237,7 @@ def _check_systems(ablation: AblationFolder, name: str, systems: Sequence[str], 
     for entry in manifest["systems"]:
         kept = read_plain_queries(ResultFolder(ablation.path / name / "systems" / str(entry["folder"])))
         own = read_plain_queries(ablation.results[entry["name"]])
-        same = [replace(one, candidates=None) for one in kept] == [replace(one, candidates=None) for one in own]
+        same = [replace(entry, candidates=None) for entry in kept] == [replace(entry, candidates=None) for entry in own]
         tally.exact(f"{name}: {entry['name']}: the queries of its step", same, True)
 
 

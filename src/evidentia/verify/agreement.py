@@ -29,18 +29,18 @@ def check_settings(folder: ResultFolder, tally: Tally) -> None:
     tally.exact("summary.json: keys", tuple(sorted(folder.summary)), KEYS)
     for name, entry in folder.summary["measures"].items():
         tally.exact(f"summary.json: {name}: keys", tuple(sorted(entry)), ENTRY)
-    given = any(source["role"] == "thresholds" for source in folder.manifest["inputs"])
-    tally.exact("manifest.json: applied_thresholds", "applied_thresholds" in folder.manifest, given)
+    applied = any(source["role"] == "thresholds" for source in folder.manifest["inputs"])
+    tally.exact("manifest.json: applied_thresholds", "applied_thresholds" in folder.manifest, applied)
     for key in ("profile", "seed", "resamples"):
         tally.exact(f"summary.json: {key}", folder.summary[key], folder.manifest[key])
-    for given in folder.manifest["inputs"]:
-        name = str(given["name"])
-        tally.exact(f"manifest.json: inputs: {given['role']}: name without a path", name, name.rpartition("/")[2])
+    for source in folder.manifest["inputs"]:
+        name = str(source["name"])
+        tally.exact(f"manifest.json: inputs: {source['role']}: name without a path", name, name.rpartition("/")[2])
 
 
 def check_dataset(folder: ResultFolder, study: Study, tally: Tally) -> None:
     """The counts of the run, and that no row went missing between the input and the result."""
-    said = folder.summary["dataset"]
+    reported = folder.summary["dataset"]
     counted = {
         "queries": len(study.queries),
         "positives": sum(query.label for query in study.queries),
@@ -49,11 +49,11 @@ def check_dataset(folder: ResultFolder, study: Study, tally: Tally) -> None:
         "folds": len(study.folds) or None,
     }
     for key, number in counted.items():
-        tally.exact(f"summary.json: dataset: {key}", said[key], number)
-    rows = {str(given["role"]): given["rows"] for given in folder.manifest["inputs"]}
+        tally.exact(f"summary.json: dataset: {key}", reported[key], number)
+    rows = {str(source["role"]): source["rows"] for source in folder.manifest["inputs"]}
     if "run" in rows and "qrels" not in rows:
         read = rows["run"] + rows.get("tune", 0)
-        accounted = len(study.queries) + len(study.tune) + sum(said["left_out"].values())
+        accounted = len(study.queries) + len(study.tune) + sum(reported["left_out"].values())
         tally.exact("summary.json: dataset: left_out (rows that were read less rows that are here)", read, accounted)
     keys = {(query.post, query.criterion) for query in study.queries}
     tally.exact("per_query.csv: different queries", len(keys), len(study.queries))
@@ -97,8 +97,8 @@ def check_thresholds(folder: ResultFolder, points: Points, tally: Tally) -> None
         for fold, threshold in points.study.thresholds(cut).items()
     }
     records = folder.manifest["thresholds"]
-    said = {(record["target"], record["fold"]): record for record in records}
+    reported = {(record["target"], record["fold"]): record for record in records}
     tally.exact("manifest.json: thresholds", len(records), len(chosen))
-    tally.exact("manifest.json: thresholds: budgets and folds", sorted(said), sorted(chosen))
-    for key in said.keys() & chosen.keys():
-        compare(f"manifest.json: thresholds: {key[0]}, fold {key[1]}", said[key], chosen[key], tally)
+    tally.exact("manifest.json: thresholds: budgets and folds", sorted(reported), sorted(chosen))
+    for key in reported.keys() & chosen.keys():
+        compare(f"manifest.json: thresholds: {key[0]}, fold {key[1]}", reported[key], chosen[key], tally)

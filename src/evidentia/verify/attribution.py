@@ -28,11 +28,11 @@ def _sheets(study: Study) -> list[Sheet]:
         parts.setdefault(query.criterion, []).append(query)
     ordered = {name: parts[name] for name in study.criteria} | {"all": list(queries)}
     losses = tuple((name, *_losses(part, cap)) for name, part in ordered.items())
-    regrets = tuple((name, *found) for name, part in ordered.items() if (found := _regret(part)) is not None)
-    made = [Sheet("tables/attribution", ("criterion", *LOSSES), losses)]
+    regrets = tuple((name, *regret) for name, part in ordered.items() if (regret := _regret(part)) is not None)
+    sheets = [Sheet("tables/attribution", ("criterion", *LOSSES), losses)]
     if regrets:
-        made.append(Sheet("tables/dynamic_k", ("criterion", *REGRET), regrets))
-    return made
+        sheets.append(Sheet("tables/dynamic_k", ("criterion", *REGRET), regrets))
+    return sheets
 
 
 def _open(query: Query) -> bool:

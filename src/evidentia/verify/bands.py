@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evidentia.results.curve import EVERY_CURVE, curves_of
-from evidentia.verify.draws import Bools, Floats, Progress, draws_of, over_blocks
+from evidentia.verify.draws import Bools, Floats, Progress, counter, draws_of, over_blocks
 from evidentia.verify.folder import ResultFolder
 from evidentia.verify.intervals import Settings
 from evidentia.verify.limits import percentile_limits
@@ -32,8 +32,8 @@ def found_within(passed: Passed, rates: Floats) -> Floats:
     """The share found with a false positive rate of at most so much; undefined with one class."""
     alarms = passed.alarms / np.maximum(passed.negatives, 1)
     within = np.array([np.searchsorted(column, rates, side="right") for column in alarms.T.copy()]).T
-    found = np.take_along_axis(np.concatenate([np.zeros((1, alarms.shape[1])), passed.found]), within, axis=0)
-    return over(found, np.broadcast_to(np.where(passed.negatives > 0, passed.positives, 0.0), found.shape))
+    hits = np.take_along_axis(np.concatenate([np.zeros((1, alarms.shape[1])), passed.found]), within, axis=0)
+    return over(hits, np.broadcast_to(np.where(passed.negatives > 0, passed.positives, 0.0), hits.shape))
 
 
 def precision_at(passed: Passed, recalls: Floats) -> Floats:
@@ -43,8 +43,8 @@ def precision_at(passed: Passed, recalls: Floats) -> Floats:
         return np.full((len(recalls), shares.shape[1]), np.nan)
     short = np.array([np.searchsorted(column, recalls, side="left") for column in shares.T.copy()]).T
     at = np.minimum(short, len(shares) - 1)
-    found, alarms = (np.take_along_axis(counts, at, axis=0) for counts in (passed.found, passed.alarms))
-    return over(found, np.where(passed.positives > 0, found + alarms, 0.0))
+    hits, alarms = (np.take_along_axis(counts, at, axis=0) for counts in (passed.found, passed.alarms))
+    return over(hits, np.where(passed.positives > 0, hits + alarms, 0.0))
 
 
 ROC = Curve("figures/roc.csv", np.arange(101) / 100, found_within)
@@ -89,7 +89,7 @@ def check_bands(folder: ResultFolder, study: Study, tally: Tally, progress: Prog
 
 
 def _replicate_curves(study: Study, settings: Settings, progress: Progress | None) -> dict[str, Floats]:
-    done, draws = 0, draws_of(study.queries, settings.resamples, settings.seed, stratified=settings.stratified)
+    draws = draws_of(study.queries, settings.resamples, settings.seed, stratified=settings.stratified)
     sweep = _sweep(study, study.everyone)
     values = {curve.file: np.empty((len(curve.grid), settings.resamples)) for curve in (ROC, PR)}
 
@@ -98,11 +98,7 @@ def _replicate_curves(study: Study, settings: Settings, progress: Progress | Non
         for curve in (ROC, PR):
             values[curve.file][:, rows] = curve.read(passed, curve.grid)
 
-    def report(count: int) -> None:
-        nonlocal done
-        done += count
-        if progress is not None:
-            progress(done, settings.resamples)
+    report = counter(progress, settings.resamples)
 
     over_blocks(draws, work, report)
     return values

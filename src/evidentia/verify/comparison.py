@@ -10,7 +10,7 @@ from typing import Any
 
 from evidentia.errors import InputError, counted
 from evidentia.results.catalogue import Definition, resolve
-from evidentia.results.profiles import PROFILES, Profile
+from evidentia.results.profiles import PER_CRITERION, PROFILES, Profile
 from evidentia.verify.contest import Contest, Side, Terms, Want
 from evidentia.verify.draws import Floats, Progress
 from evidentia.verify.evidence import Query, read_plain_queries, read_tune
@@ -31,9 +31,6 @@ MANIFEST = {
     *("systems", "inputs", "files"),
 }
 OPTIONS = ["alpha", "ci", "design", "measures", "on_mismatch", "profile"]
-PER_CRITERION = (
-    *("AUROC", "AUPRC", "Sensitivity(t=gate)", "Precision(t=gate)", "Recall@10", "nDCG@10", "MRR", "MRR@10"),
-)
 KEPT = ("per_query.csv", "candidates.parquet", "tune.parquet")
 NAME = re.compile(r"[A-Za-z0-9._+() -]+")
 
@@ -61,7 +58,7 @@ class Choice:
 def check_comparison(folder: ResultFolder, tally: Tally, progress: Progress | None = None) -> None:
     """Recompute everything that a comparison folder says."""
     manifest = folder.manifest
-    systems = [_system(folder.path, one) for one in manifest["systems"]]
+    systems = [_system(folder.path, entry) for entry in manifest["systems"]]
     _check_manifest(manifest, systems, tally)
     made_with = [system.made_with for system in systems if system.made_with is not None]
     choice = _choice(manifest["options"], made_with, PROFILES[_profile_name(manifest)])
@@ -94,11 +91,11 @@ def _check_manifest(manifest: Mapping[str, Any], systems: Sequence[System], tall
     deciding += [] if options["measures"] is not None else ["dual", "k", "measures"]
     for entry in manifest["systems"]:
         tally.exact("manifest.json: systems: keys", sorted(entry), ["folder", "made_with", "name"])
-        made = entry["made_with"]
-        if made is not None:
-            tally.exact("manifest.json: systems: made_with: keys", sorted(made), sorted(deciding))
-            tally.exact("manifest.json: systems: made_with: dual is yes or no", type(made.get("dual", False)), bool)
-            profile = made.get("profile", manifest["profile"])
+        settings = entry["made_with"]
+        if settings is not None:
+            tally.exact("manifest.json: systems: made_with: keys", sorted(settings), sorted(deciding))
+            tally.exact("manifest.json: systems: made_with: dual is yes or no", type(settings.get("dual", False)), bool)
+            profile = settings.get("profile", manifest["profile"])
             tally.exact("manifest.json: systems: made_with: profile", profile, manifest["profile"])
     roles = list(dict.fromkeys(entry["role"] for entry in manifest["inputs"]))
     tally.exact("manifest.json: inputs: roles", roles, [system.name for system in systems])
@@ -129,7 +126,8 @@ def _profile_name(manifest: Mapping[str, Any]) -> str:
     """The profile that was named, else that of the results."""
     made_with = [entry["made_with"] for entry in manifest["systems"] if entry["made_with"] is not None]
     return str(
-        manifest["options"]["profile"] or next((made["profile"] for made in made_with if "profile" in made), "contract")
+        manifest["options"]["profile"]
+        or next((settings["profile"] for settings in made_with if "profile" in settings), "contract")
     )
 
 
@@ -138,32 +136,32 @@ def _choice(options: Mapping[str, Any], made_with: Sequence[Mapping[str, Any]], 
     if options["measures"] is not None:
         return Choice(profile, {name: resolve(name, profile).definition for name in options["measures"]}, asked=True)
     if not made_with:
-        return Choice(profile, {one.expanded: one for one in definitions(profile, None, dual=False)}, asked=False)
-    asked = [_own(made, profile) for made in made_with]
+        return Choice(profile, {entry.expanded: entry for entry in definitions(profile, None, dual=False)}, asked=False)
+    asked = [_own(settings, profile) for settings in made_with]
     of_groups = dict.fromkeys(name for names in asked for name, (_, group) in names.items() if group)
     reported = [{d.expanded: (name, d) for name, (d, group) in names.items() if not group} for names in asked]
-    shared = dict(one for key, one in reported[0].items() if all(key in other for other in reported))
+    shared = dict(entry for key, entry in reported[0].items() if all(key in other for other in reported))
     notes = [f"not compared, because they are of single groups: {', '.join(of_groups)}"] if of_groups else []
     left_out = len(set().union(*reported)) - len(shared)
     if left_out:
         notes.insert(0, _difference(made_with, len(shared), left_out))
-    explicit = any(made["measures"] is not None for made in made_with)
+    explicit = any(settings["measures"] is not None for settings in made_with)
     return Choice(profile, shared, explicit, tuple(notes))
 
 
-def _own(made: Mapping[str, Any], profile: Profile) -> dict[str, tuple[Definition, Any]]:
+def _own(settings: Mapping[str, Any], profile: Profile) -> dict[str, tuple[Definition, Any]]:
     """What a result was asked for, by name."""
-    if made["measures"] is not None:
-        requests = {name: resolve(name, profile) for name in made["measures"]}
+    if settings["measures"] is not None:
+        requests = {name: resolve(name, profile) for name in settings["measures"]}
         return {name: (request.definition, request.group) for name, request in requests.items()}
-    return {one.expanded: (one, ()) for one in definitions(profile, made["k"], dual=bool(made["dual"]))}
+    return {entry.expanded: (entry, ()) for entry in definitions(profile, settings["k"], dual=bool(settings["dual"]))}
 
 
 def _difference(made_with: Sequence[Mapping[str, Any]], shared: int, left_out: int) -> str:
     differing = [
         f"--{option}"
         for option in ("measures", "k", "dual")
-        if any(made[option] != made_with[0][option] for made in made_with)
+        if any(settings[option] != made_with[0][option] for settings in made_with)
     ]
     return (
         f"the results were made with different {' and '.join(differing)}: {counted(shared, 'measure')} that all of them "
@@ -191,14 +189,14 @@ def _aligned(systems: Sequence[System], on_mismatch: str, tally: Tally) -> tuple
     ]
     for other in cut[1:]:
         pairs = zip(cut[0].study.queries, other.study.queries, strict=True)
-        wrong = sum(not _same_truth(one, two) for one, two in pairs)
+        wrong = sum(not _same_truth(first, second) for first, second in pairs)
         tally.exact(f"systems/{other.folder}/per_query.csv: queries of another truth than the baseline's", wrong, 0)
     return notes, cut
 
 
-def _same_truth(one: Query, other: Query) -> bool:
-    golds = [sorted(query.gold) for query in (one, other) if query.gold is not None]
-    return one.label == other.label and (len(golds) < 2 or golds[0] == golds[1])
+def _same_truth(first: Query, second: Query) -> bool:
+    golds = [sorted(query.gold) for query in (first, second) if query.gold is not None]
+    return first.label == second.label and (len(golds) < 2 or golds[0] == golds[1])
 
 
 def _comparable(choice: Choice, systems: Sequence[System]) -> tuple[list[Definition], list[str]]:
@@ -251,7 +249,7 @@ def _expected(
 
 def _families(compared: Sequence[Definition], profile: Profile, criteria: Sequence[str]) -> dict[str, list[Want]]:
     """What p values are corrected over: the measures over all queries, and those of single criteria."""
-    named = {resolve(name, profile).definition for name in PER_CRITERION}
+    named = {resolve(name, profile).definition for name in (*PER_CRITERION, "MRR", "MRR@10")}
     single = [d for d in compared if d in named and not averaged(d)]
     return {
         "measures": [(d, ()) for d in compared],

@@ -13,7 +13,7 @@ from evidentia.results.catalogue import Definition
 from evidentia.results.names import group_suffix
 from evidentia.results.profiles import Profile
 from evidentia.results.sample_size import Sample, comparison_warnings, left_out_warning
-from evidentia.verify.draws import Draws, Floats, Progress, draws_of
+from evidentia.verify.draws import Draws, Floats, Progress, counter, draws_of
 from evidentia.verify.expected import Entry
 from evidentia.verify.limits import deviate, spread_of, spread_out
 from evidentia.verify.plan import Planned, Planner, Recomputed, looped, loops
@@ -62,13 +62,8 @@ class Side:
 
     def replicates(self, progress: Progress | None = None) -> dict[Want, Floats]:
         """The value of every number in every draw."""
-        recipes, done = [planned.recipe for planned in self.planned.values()], 0
-
-        def report(count: int) -> None:
-            nonlocal done
-            done += count
-            if progress is not None:
-                progress(done, self.draws.resamples)
+        recipes = [planned.recipe for planned in self.planned.values()]
+        report = counter(progress, self.draws.resamples)
 
         return dict(zip(self.wants, replicated(recipes, self.draws, report), strict=True))
 
@@ -85,13 +80,13 @@ class Side:
                 where = f"{self.name}: {definition.expanded}: replicate {at}, by a plain loop"
                 tally.number(where, None if np.isnan(drawn) else drawn, looped(planner, definition))
 
-    def found(self, want: Want) -> Recomputed:
+    def number(self, want: Want) -> Recomputed:
         """The number on all queries."""
         return self._planner.number(*want)
 
-    def reservations(self, want: Want, found: Recomputed) -> list[str]:
+    def reservations(self, want: Want, number: Recomputed) -> list[str]:
         """What the number does not cover."""
-        return [*undefined_criteria(found), *untuned_folds(self.study, Entry("", *want))]
+        return [*undefined_criteria(number), *untuned_folds(self.study, Entry("", *want))]
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,21 +99,21 @@ class Contest:
 
     def deltas(self, differences: dict[Want, Floats], family: str, wants: Sequence[Want]) -> list[dict[str, Any]]:
         """The differences of one family, with corrected p values and verdicts."""
-        made = [self._delta(want, differences[want], family) for want in wants]
+        compared = [self._delta(want, differences[want], family) for want in wants]
         tests: dict[str, list[dict[str, Any]]] = {}
-        for delta in made:
+        for delta in compared:
             if delta["p"] is not None:
                 tests.setdefault(_test(delta), []).append(delta)
         highest = 0.0
-        for place, same in enumerate(sorted(tests.values(), key=lambda one: float(one[-1]["p"]))):
+        for place, same in enumerate(sorted(tests.values(), key=lambda mine: float(mine[-1]["p"]))):
             highest = max(highest, min(1.0, same[-1]["p"] * (len(tests) - place)))
             for delta in same:
                 delta["p_holm"], delta["verdict"] = highest, _verdict(delta, highest, self.terms.alpha)
-        return made
+        return compared
 
     def _delta(self, want: Want, differences: Floats, family: str) -> dict[str, Any]:
         definition, group = want
-        first, second = self.baseline.found(want), self.system.found(want)
+        first, second = self.baseline.number(want), self.system.number(want)
         sound = first.flaw is None and second.flaw is None
         delta = second.value - first.value if sound else None
         posts = min(side.planned[want].sample.effective for side in (self.baseline, self.system))
@@ -145,18 +140,18 @@ class Contest:
             ],
         }
 
-    def _words(self, want: Want, found: tuple[Recomputed, Recomputed], differences: Floats) -> list[str]:
+    def _words(self, want: Want, numbers: tuple[Recomputed, Recomputed], differences: Floats) -> list[str]:
         plans = [side.planned[want] for side in (self.baseline, self.system)]
         sample = Sample(
-            min(one.clusters for one in found),
+            min(mine.clusters for mine in numbers),
             min(plan.sample.effective for plan in plans),
             plans[0].sample.positives,
             plans[0].sample.kind,
         )
         left_out = int(np.count_nonzero(np.isnan(differences)))
         spoken = {
-            side.name: side.reservations(want, one)
-            for side, one in zip((self.baseline, self.system), found, strict=True)
+            side.name: side.reservations(want, mine)
+            for side, mine in zip((self.baseline, self.system), numbers, strict=True)
         }
         words = dict.fromkeys(word for mine in spoken.values() for word in mine)
         holders = {word: [name for name, mine in spoken.items() if word in mine] for word in words}
@@ -168,8 +163,8 @@ class Contest:
 
     def _differing(self, want: Want) -> int | None:
         """In how many posts the two systems add different sums; None where the number is not made of sums."""
-        one, other = (side.post_sums(want) for side in (self.baseline, self.system))
-        return None if one is None or other is None else int((np.abs(one - other) > 1e-9).any(axis=0).sum())
+        mine, other = (side.post_sums(want) for side in (self.baseline, self.system))
+        return None if mine is None or other is None else int((np.abs(mine - other) > 1e-9).any(axis=0).sum())
 
 
 def _error(differences: Floats, posts: float) -> float | None:

@@ -82,6 +82,19 @@ def draws_of(queries: Sequence[Query], resamples: int, seed: int, *, stratified:
     return Draws(len(posts), resamples, seed, tuple(np.array(sorted(members[fold])) for fold in as_numbers(members)))
 
 
+def counter(progress: Progress | None, total: int) -> Callable[[int], None]:
+    """Adds up what is done and tells it to whoever watches."""
+    done = 0
+
+    def report(count: int) -> None:
+        nonlocal done
+        done += count
+        if progress is not None:
+            progress(done, total)
+
+    return report
+
+
 def over_blocks(
     draws: Draws | LeftOut, work: Callable[[slice, Floats], None], report: Callable[[int], None] = lambda done: None
 ) -> None:

@@ -86,8 +86,8 @@ def read_queries(folder: ResultFolder) -> list[Query]:
 
 def read_plain_queries(folder: ResultFolder, by: Iterable[str] = (), name: str = "per_query.csv") -> list[Query]:
     """The queries of a folder that may have no manifest, with the named slices."""
-    found = _candidates(folder) if folder.has("candidates.parquet") else None
-    return [_query(row, by, found) for row in folder.rows(name)]
+    candidates = _candidates(folder) if folder.has("candidates.parquet") else None
+    return [_query(row, by, candidates) for row in folder.rows(name)]
 
 
 def read_tune(folder: ResultFolder) -> list[Query]:
@@ -135,9 +135,9 @@ def _number(cell: object) -> float | None:
 
 
 def _candidates(folder: ResultFolder) -> dict[tuple[str, str], list[Candidate]]:
-    found: dict[tuple[str, str], list[Candidate]] = {}
+    candidates: dict[tuple[str, str], list[Candidate]] = {}
     for row in folder.records("candidates.parquet"):
         if row.get("split") in {None, "EVAL"}:
-            made = Candidate(str(row["sent_uid"]), float(row["score"]), bool(row["is_gold"]), row.get("node_prob"))
-            found.setdefault((str(row["post_id"]), str(row["criterion_id"])), []).append(made)
-    return found
+            candidate = Candidate(str(row["sent_uid"]), float(row["score"]), bool(row["is_gold"]), row.get("node_prob"))
+            candidates.setdefault((str(row["post_id"]), str(row["criterion_id"])), []).append(candidate)
+    return candidates

@@ -21,15 +21,15 @@ BANDS = (*BAND, *OPERATING_BANDS)  # columns that are verified with the bands
 
 def all_figures(points: Points, level: float, asked: frozenset[str] = EVERY_CURVE) -> list[Sheet]:
     """Every figure that was asked for and that the run allows."""
-    study, made = points.study, []
+    study, sheets = points.study, []
     if "roc" in asked and all(query.score is not None for query in study.queries):
-        made += [_swept(points, ROC, ("fpr", "tpr")), _swept(points, PR, ("recall", "precision"))]
+        sheets += [_swept(points, ROC, ("fpr", "tpr")), _swept(points, PR, ("recall", "precision"))]
     entry = points.expected.entries.get("ECE")
     if entry is not None and points.number(entry).flaw is None:
-        made.append(_reliability(points, level))
+        sheets.append(_reliability(points, level))
     if "operating" in asked:
-        made += operating_sheets(study, bands=points.resamples > 0)
-    return [*made, *gamma_sheets(study.queries)] if "gamma" in asked else made
+        sheets += operating_sheets(study, bands=points.resamples > 0)
+    return [*sheets, *gamma_sheets(study.queries)] if "gamma" in asked else sheets
 
 
 def _swept(points: Points, curve: Curve, axes: tuple[str, str]) -> Sheet:
@@ -53,10 +53,10 @@ def _reliability(points: Points, level: float) -> Sheet:
     bins = points.number(points.expected.entries["ECE"]).details["bins"]
     at = bins_of(study.prob, len(bins))
     rows: list[tuple[Cell, ...]] = []
-    for b, one in enumerate(bins):
+    for b, part in enumerate(bins):
         sizes, positives = study.per_post(study.everyone, at == b), study.per_post(study.label, at == b)
         held = [(int(n), int(y)) for n, y in zip(sizes, positives, strict=True) if n]
-        rows.append((*(one[key] for key in BINS), *(share_limits(held, level) or (None, None))))
+        rows.append((*(part[key] for key in BINS), *(share_limits(held, level) or (None, None))))
     return Sheet("figures/reliability", (*BINS, "share_low", "share_high"), tuple(rows))
 
 

@@ -78,17 +78,17 @@ def contents(path: Path) -> tuple[list[str], dict[str, str]]:
     return files, others
 
 
-def check_listing(folder: ResultFolder, made: Iterable[str], tally: Tally) -> None:
+def check_listing(folder: ResultFolder, written: Iterable[str], tally: Tally) -> None:
     """The files are those that a result of this run has, and no others."""
     optional = [name for name in DATA if name in folder.manifest["files"]]
-    given = ["thresholds.json"] if "applied_thresholds" in folder.manifest else []
-    expected = {"summary.json", "per_query.csv", *optional, *given, *made}
+    source = ["thresholds.json"] if "applied_thresholds" in folder.manifest else []
+    expected = {"summary.json", "per_query.csv", *optional, *source, *written}
     tally.exact("manifest.json: files", sorted(folder.manifest["files"]), sorted(expected))
 
 
 def check_inputs(folder: ResultFolder, inputs: Path, tally: Tally) -> None:
     """The input files have the bytes that the result was made from."""
-    for given in folder.manifest["inputs"]:
-        path = inputs / str(given["name"])
-        found = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
-        tally.exact(f"input {given['name']}: SHA-256", given["sha256"], found)
+    for source in folder.manifest["inputs"]:
+        path = inputs / str(source["name"])
+        digest = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
+        tally.exact(f"input {source['name']}: SHA-256", source["sha256"], digest)

@@ -43,8 +43,8 @@ class Pool:
 
 def gamma_sheets(queries: Sequence[Query]) -> list[Sheet]:
     """The one figure; none where candidates, or their node probabilities, are not in the folder."""
-    candidates = [one for query in queries for one in query.candidates or ()]
-    if not candidates or any(one.node_prob is None for one in candidates):
+    candidates = [candidate for query in queries for candidate in query.candidates or ()]
+    if not candidates or any(candidate.node_prob is None for candidate in candidates):
         return []
     pools = [_pool(query) for query in queries]
     return [Sheet("figures/gamma_sweep", COLUMNS, tuple(_row(pools, gamma) for gamma in GAMMAS))]
@@ -52,14 +52,14 @@ def gamma_sheets(queries: Sequence[Query]) -> list[Sheet]:
 
 def _pool(query: Query) -> Pool:
     candidates = query.candidates or ()
-    mass = sorted((one.node_prob or 0.0 for one in candidates), reverse=True)
+    mass = sorted((candidate.node_prob or 0.0 for candidate in candidates), reverse=True)
     if not any(mass):
         mass = [1.0] * len(mass)
     running = list(accumulate(mass))
-    ranked = sorted(candidates, key=lambda one: -one.score)  # stable: equal scores keep their order
+    ranked = sorted(candidates, key=lambda candidate: -candidate.score)  # stable: equal scores keep their order
     shares = tuple(part / running[-1] for part in running)
     entering = len(candidates) if query.ranked is None else len(query.ranked)
-    return Pool(shares, tuple(one.gold for one in ranked), query.gate is not False, entering)
+    return Pool(shares, tuple(candidate.gold for candidate in ranked), query.gate is not False, entering)
 
 
 def _row(pools: Sequence[Pool], gamma: float) -> tuple[Cell, ...]:

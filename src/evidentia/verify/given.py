@@ -36,13 +36,13 @@ def check_given(folder: ResultFolder, points: Points, tally: Tally) -> None:
     judged = {query.fold for query in points.study.queries}
     tally.exact(f"{PLACE}: folds of the run without thresholds", sorted(map(str, judged - known)), [])
     strange = 0
-    for said in document["folds"]:
-        fold = None if said["fold"] is None else str(said["fold"])
+    for reported in document["folds"]:
+        fold = None if reported["fold"] is None else str(reported["fold"])
         mine = [query for query in points.study.queries if query.fold == fold]
-        _check_applied(said, document, mine, tally)
+        _check_applied(reported, document, mine, tally)
         rows = rows_of(document, fold, points.study.tune)
-        if rows_sha256(rows) == said["tune_sha256"]:
-            _Fold(f"{PLACE}: fold {fold}", said, document, rows).check(tally)
+        if rows_sha256(rows) == reported["tune_sha256"]:
+            _Fold(f"{PLACE}: fold {fold}", reported, document, rows).check(tally)
         else:
             strange += bool(mine)
     _check_note(folder, strange, tally)
@@ -73,48 +73,50 @@ def _without_grids(document: Content) -> dict[str, Any]:
 
 def _check_note(folder: ResultFolder, strange: int, tally: Tally) -> None:
     """What cannot be recomputed is admitted where everybody reads it, and nothing else is."""
-    what = "tuned on rows that are not the TUNE rows of this run"
+    phrase = "tuned on rows that are not the TUNE rows of this run"
     names = [source["name"] for source in folder.manifest["inputs"] if source["role"] == "thresholds"]
     folds = f"{strange:,} fold{'' if strange == 1 else 's'}"
-    wanted = [f"{name}: the values of {folds} were {what}, so `verify` cannot recompute them." for name in names]
-    said = [note for note in folder.summary["notes"] if what in note]
-    tally.exact(f"summary.json: notes: {what}", said, wanted if strange else [])
+    wanted = [f"{name}: the values of {folds} were {phrase}, so `verify` cannot recompute them." for name in names]
+    reported = [note for note in folder.summary["notes"] if phrase in note]
+    tally.exact(f"summary.json: notes: {phrase}", reported, wanted if strange else [])
 
 
-def _check_applied(said: Content, document: Content, mine: Sequence[Query], tally: Tally) -> None:
+def _check_applied(reported: Content, document: Content, mine: Sequence[Query], tally: Tally) -> None:
     """Every row has its fold's thresholds and probabilities, and nothing was tuned on a post that it is applied to."""
-    where = f"manifest.json: applied_thresholds: fold {said['fold']}"
+    where = f"manifest.json: applied_thresholds: fold {reported['fold']}"
     judged = {query.post for query in mine}
-    for origin in _origins(said):
+    for origin in _origins(reported):
         tally.exact(f"{where}: posts that are also judged", sorted(judged & set(origin["posts"])), [])
         tally.exact(f"{where}: posts_sha256", origin["posts_sha256"], posts_sha256(origin["posts"]))
-        tally.exact(f"{where}: fold of the posts", origin["fold"], said["fold"])
-    for name, value in _columns(said).items():
+        tally.exact(f"{where}: fold of the posts", origin["fold"], reported["fold"])
+    for name, value in _columns(reported).items():
         values = sorted({getattr(query, name) for query in mine})
         tally.exact(f"{where}: {name} of its rows", values, [value] if mine else [])
-    if said["calibrator"] is None:
+    if reported["calibrator"] is None:
         return
     is_prob = document["score"] == "prob"
     for query in mine:
         score = query.raw_prob if is_prob else query.detection_score
         if score is None:
             raise ValueError("a calibrated row has no score")
-        found = calibrated(said["calibrator"]["method"], said["calibrator"]["parameters"], score, is_prob=is_prob)
-        tally.number(f"{where}: prob of post {query.post}, criterion {query.criterion}", query.prob, found)
+        expected = calibrated(
+            reported["calibrator"]["method"], reported["calibrator"]["parameters"], score, is_prob=is_prob
+        )
+        tally.number(f"{where}: prob of post {query.post}, criterion {query.criterion}", query.prob, expected)
 
 
-def _origins(said: Content) -> Iterator[Content]:
-    gate = said["three_state"] or said["threshold"]
-    for value in (said["calibrator"], gate, *gate.get("certificates", ())):
+def _origins(reported: Content) -> Iterator[Content]:
+    gate = reported["three_state"] or reported["threshold"]
+    for value in (reported["calibrator"], gate, *gate.get("certificates", ())):
         if value is not None:
             yield value["tuned_on"]
 
 
-def _columns(said: Content) -> dict[str, float | None]:
+def _columns(reported: Content) -> dict[str, float | None]:
     """The columns that the thresholds of a fold become; where everything is rejected tau is 1."""
-    if said["three_state"] is not None:
-        return {name: said["three_state"][name] for name in ("tau_neg", "tau_pos")}
-    value = said["threshold"]["value"]
+    if reported["three_state"] is not None:
+        return {name: reported["three_state"][name] for name in ("tau_neg", "tau_pos")}
+    value = reported["threshold"]["value"]
     return {"tau": 1.0 if value is None else value}
 
 
@@ -123,27 +125,29 @@ class _Fold:
     """What was tuned for a fold, and the rows that it was tuned on."""
 
     where: str
-    said: Content
+    reported: Content
     document: Content
     rows: Sequence[TuneRow]
 
     @property
     def choices(self) -> Content:
         """What was asked for."""
-        found: Content = self.document["choices"]
-        return found
+        expected: Content = self.document["choices"]
+        return expected
 
     def check(self, tally: Tally) -> None:
         """Every number of the fold."""
-        tally.exact(f"{self.where}: keys", tuple(self.said), FOLD)
-        tally.exact(f"{self.where}: tune_queries", self.said["tune_queries"], len(self.rows))
-        tally.exact(f"{self.where}: tune_positives", self.said["tune_positives"], sum(row.label for row in self.rows))
+        tally.exact(f"{self.where}: keys", tuple(self.reported), FOLD)
+        tally.exact(f"{self.where}: tune_queries", self.reported["tune_queries"], len(self.rows))
+        tally.exact(
+            f"{self.where}: tune_positives", self.reported["tune_positives"], sum(row.label for row in self.rows)
+        )
         fitting, certifying = self._parts()
         self._check_calibrator(fitting, tally)
-        if self.said["threshold"] is not None:
-            self._check_threshold(self.said["threshold"], tally)
+        if self.reported["threshold"] is not None:
+            self._check_threshold(self.reported["threshold"], tally)
         else:
-            self._check_three_state(self.said["three_state"], fitting, certifying, tally)
+            self._check_three_state(self.reported["three_state"], fitting, certifying, tally)
 
     def _parts(self) -> tuple[Sequence[TuneRow], Sequence[TuneRow]]:
         """The rows that fit a calibrator and those that certify: apart where both are wanted."""
@@ -155,36 +159,40 @@ class _Fold:
         return [r for r in self.rows if part[r.post] == 0], [r for r in self.rows if part[r.post] != 0]
 
     def _check_calibrator(self, fitting: Sequence[TuneRow], tally: Tally) -> None:
-        said, where, is_prob = self.said["calibrator"], f"{self.where}: calibrator", self.document["score"] == "prob"
-        tally.exact(f"{where}: there", said is not None, self.choices["calibrate"] != "none")
-        if said is None:
+        reported, where, is_prob = (
+            self.reported["calibrator"],
+            f"{self.where}: calibrator",
+            self.document["score"] == "prob",
+        )
+        tally.exact(f"{where}: there", reported is not None, self.choices["calibrate"] != "none")
+        if reported is None:
             return
-        own = choose(self.choices["calibrate"], said["method"], fitting, self.choices["seed"], is_prob=is_prob)
+        own = choose(self.choices["calibrate"], reported["method"], fitting, self.choices["seed"], is_prob=is_prob)
         words = {"method": own.method, "parameters": {}, "log_loss": dict(own.losses), "reason": own.reason}
-        self._check_value(where, {**said, "parameters": {}}, words, fitting, tally)
-        compare_parameters(where, said, own, fitting, tally, is_prob=is_prob)
+        self._check_value(where, {**reported, "parameters": {}}, words, fitting, tally)
+        compare_parameters(where, reported, own, fitting, tally, is_prob=is_prob)
         for row in self.rows:
-            made = calibrated(said["method"], said["parameters"], row.raw, is_prob=is_prob)
-            tally.number(f"tune.parquet: prob of post {row.post}, criterion {row.criterion}", row.prob, made)
+            expected = calibrated(reported["method"], reported["parameters"], row.raw, is_prob=is_prob)
+            tally.number(f"tune.parquet: prob of post {row.post}, criterion {row.criterion}", row.prob, expected)
 
-    def _check_threshold(self, said: Content, tally: Tally) -> None:
-        where, target = f"{self.where}: threshold", said["target"]
-        rule = said["rule"] if target is None else f"{said['rule']}={target:g}"
+    def _check_threshold(self, reported: Content, tally: Tally) -> None:
+        where, target = f"{self.where}: threshold", reported["target"]
+        rule = reported["rule"] if target is None else f"{reported['rule']}={target:g}"
         tally.exact(f"{where}: rule that was asked for", rule, self.choices["rule"])
-        rows = () if said["rule"] == "fixed" else self.rows  # a fixed value was tuned on nothing
-        self._check_value(where, said, one_threshold(said["rule"], target, self.rows), rows, tally)
+        rows = () if reported["rule"] == "fixed" else self.rows  # a fixed value was tuned on nothing
+        self._check_value(where, reported, one_threshold(reported["rule"], target, self.rows), rows, tally)
 
     def _check_three_state(
-        self, said: Content, fitting: Sequence[TuneRow], certifying: Sequence[TuneRow], tally: Tally
+        self, reported: Content, fitting: Sequence[TuneRow], certifying: Sequence[TuneRow], tally: Tally
     ) -> None:
         where, reason = f"{self.where}: three_state", lacking(self.rows)
         tally.exact(f"{where}: rule that was asked for", "three-state", self.choices["rule"])
         certificates = [] if reason else self._certificates(fitting, certifying)
         own = self._three_state(certificates) if reason is None else untunable(reason)
-        self._check_value(where, {k: v for k, v in said.items() if k != "certificates"}, own, self.rows, tally)
-        tally.exact(f"{where}: certificates", len(said["certificates"]), len(certificates))
-        for one, found in zip(said["certificates"], certificates, strict=False):
-            self._check_value(f"{where}: certificate of {found['name']}", one, found, certifying, tally)
+        self._check_value(where, {k: v for k, v in reported.items() if k != "certificates"}, own, self.rows, tally)
+        tally.exact(f"{where}: certificates", len(reported["certificates"]), len(certificates))
+        for certificate, expected in zip(reported["certificates"], certificates, strict=False):
+            self._check_value(f"{where}: certificate of {expected['name']}", certificate, expected, certifying, tally)
 
     def _certificates(self, fitting: Sequence[TuneRow], certifying: Sequence[TuneRow]) -> list[dict[str, Any]]:
         if self.choices["certify"] is None:
@@ -204,16 +212,16 @@ class _Fold:
         low, high = best_pair(*grid, targets)
         if certificates:
             low, high = (
-                tau if one["value"] is None else one["value"]
-                for one, tau in zip(certificates, (low, high), strict=True)
+                tau if certificate["value"] is None else certificate["value"]
+                for certificate, tau in zip(certificates, (low, high), strict=True)
             )
         return three_state((min(low, high), high), grid, self.rows, targets)
 
-    def _check_value(self, where: str, said: Content, own: Content, rows: Sequence[TuneRow], tally: Tally) -> None:
+    def _check_value(self, where: str, reported: Content, own: Content, rows: Sequence[TuneRow], tally: Tally) -> None:
         """A value and its origin: the posts of the rows that it was chosen on, all of them and no others."""
-        compare(where, {key: value for key, value in said.items() if key != "tuned_on"}, own, tally)
-        origin, posts = said["tuned_on"], sorted({row.post for row in rows})
-        tally.exact(f"{where}: tuned_on: fold", origin["fold"], self.said["fold"])
+        compare(where, {key: value for key, value in reported.items() if key != "tuned_on"}, own, tally)
+        origin, posts = reported["tuned_on"], sorted({row.post for row in rows})
+        tally.exact(f"{where}: tuned_on: fold", origin["fold"], self.reported["fold"])
         tally.exact(f"{where}: tuned_on: score", origin["score"], self.document["score"])
         tally.exact(f"{where}: tuned_on: posts", sorted(origin["posts"]), posts)
         tally.exact(f"{where}: tuned_on: posts_sha256", origin["posts_sha256"], posts_sha256(posts))

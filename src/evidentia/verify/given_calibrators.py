@@ -19,20 +19,20 @@ TOO_FEW = "cannot be tuned: too few posts with evidence to compare calibrators"
 Parameters = Mapping[str, Sequence[float]]
 
 
-def calibrated(method: str, given: Parameters, score: float, *, is_prob: bool) -> float:
+def calibrated(method: str, parameters: Parameters, score: float, *, is_prob: bool) -> float:
     """The probability that a calibrator makes of a score."""
     if method == "none":
         return score
     if method == "isotonic":
-        return _interpolated(given["x"], given["y"], score)
+        return _interpolated(parameters["x"], parameters["y"], score)
     if method == "beta":
-        a, b, c = given["coefficients"]
+        a, b, c = parameters["coefficients"]
         yes, no = _logs(score)
         return sigmoid(a * yes + b * no + c)
     odds = log_odds(score) if is_prob else score
     if method == "temperature":
-        return sigmoid(odds / given["temperature"][0])
-    slope, intercept = given["coefficients"]
+        return sigmoid(odds / parameters["temperature"][0])
+    slope, intercept = parameters["coefficients"]
     return sigmoid(slope * odds + intercept)
 
 
@@ -63,17 +63,17 @@ def fitted(method: str, rows: Sequence[TuneRow], *, is_prob: bool) -> dict[str, 
     odds = [log_odds(score) if is_prob else score for score in raw]
     if method == "temperature":
         return {"temperature": [temperature(odds, labels)]}
-    found = None if separated(odds, labels, 1) else logistic([(odd,) for odd in odds], labels)
-    return None if found is None else {"coefficients": found}
+    solution = None if separated(odds, labels, 1) else logistic([(odd,) for odd in odds], labels)
+    return None if solution is None else {"coefficients": solution}
 
 
 def _beta(prob: Sequence[float], labels: Sequence[bool]) -> dict[str, list[float]] | None:
     """a log p - b log(1 - p) + c; a slope below 0 is taken out, a first, and what is left fitted again."""
-    columns = [_logs(one) for one in prob]
-    found = None if separated([yes for yes, _ in columns], labels, 2) else logistic(columns, labels)
-    if found is None or min(found[:2]) >= 0:
-        return None if found is None else {"coefficients": found}
-    kept = 1 if found[0] < 0 else 0
+    columns = [_logs(p) for p in prob]
+    solution = None if separated([yes for yes, _ in columns], labels, 2) else logistic(columns, labels)
+    if solution is None or min(solution[:2]) >= 0:
+        return None if solution is None else {"coefficients": solution}
+    kept = 1 if solution[0] < 0 else 0
     alone = logistic([(pair[kept],) for pair in columns], labels)
     if alone is None:
         return None
@@ -93,7 +93,7 @@ class Choice:
     reason: str | None = None
 
 
-def choose(how: str, said: str, rows: Sequence[TuneRow], seed: int, *, is_prob: bool) -> Choice:
+def choose(how: str, reported: str, rows: Sequence[TuneRow], seed: int, *, is_prob: bool) -> Choice:
     """Fit what was asked for, or what has least log-loss on posts it was not fitted on; ``said`` breaks a tie of losses."""
     reason, losses = lacking(rows), {}
     if reason is None and how == "auto":
@@ -103,11 +103,15 @@ def choose(how: str, said: str, rows: Sequence[TuneRow], seed: int, *, is_prob: 
         return Choice("none", {}, {}, reason)
     if how == "auto":
         least = min(losses.values())
-        how = said if losses.get(said, math.inf) <= least + TOLERANCE else min(losses, key=lambda name: losses[name])
-    found = fitted(how, rows, is_prob=is_prob)
-    if found is None:
+        how = (
+            reported
+            if losses.get(reported, math.inf) <= least + TOLERANCE
+            else min(losses, key=lambda name: losses[name])
+        )
+    solution = fitted(how, rows, is_prob=is_prob)
+    if solution is None:
         return Choice("none", {}, {}, f"cannot be tuned: {how} has no finite optimum on labels that are separated")
-    return Choice(how, found, losses)
+    return Choice(how, solution, losses)
 
 
 def held_out_losses(rows: Sequence[TuneRow], seed: int, *, is_prob: bool) -> dict[str, float]:
@@ -122,32 +126,34 @@ def held_out_losses(rows: Sequence[TuneRow], seed: int, *, is_prob: bool) -> dic
         if lacking(inside) is not None:
             return {}
         for method in list(terms):
-            found = fitted(method, inside, is_prob=is_prob)
-            if found is None:
+            solution = fitted(method, inside, is_prob=is_prob)
+            if solution is None:
                 del terms[method]
                 continue
             outside = (row for row in rows if part[row.post] == held)
-            said = ((calibrated(method, found, row.raw, is_prob=is_prob), row.label) for row in outside)
-            terms[method] += [log_loss(prob, label) for prob, label in said]
+            reported = ((calibrated(method, solution, row.raw, is_prob=is_prob), row.label) for row in outside)
+            terms[method] += [log_loss(prob, label) for prob, label in reported]
     return {method: math.fsum(losses) / len(rows) for method, losses in terms.items()}
 
 
 def compare_parameters(
-    where: str, said: Mapping[str, Any], own: Choice, rows: Sequence[TuneRow], tally: Tally, *, is_prob: bool
+    where: str, reported: Mapping[str, Any], own: Choice, rows: Sequence[TuneRow], tally: Tally, *, is_prob: bool
 ) -> None:
     """The written calibrator and the one fitted anew make the same of every TUNE score; steps stand at observed scores.
 
     Compared as functions, because coefficients far out along a flat likelihood have fewer right digits than what they give.
     """
-    method, given = str(said["method"]), said["parameters"]
+    method, parameters = str(reported["method"]), reported["parameters"]
     if method == "isotonic":
         observed = {row.raw for row in rows}
-        tally.exact(f"{where}: parameters", list(given), ["x", "y"])
-        tally.exact(f"{where}: steps that are not at a TUNE score", [x for x in given["x"] if x not in observed], [])
-        tally.exact(f"{where}: steps in order", list(given["x"]), sorted(set(given["x"])))
+        tally.exact(f"{where}: parameters", list(parameters), ["x", "y"])
+        tally.exact(
+            f"{where}: steps that are not at a TUNE score", [x for x in parameters["x"] if x not in observed], []
+        )
+        tally.exact(f"{where}: steps in order", list(parameters["x"]), sorted(set(parameters["x"])))
     else:
         sizes = {name: len(values) for name, values in own.parameters.items()}
-        tally.exact(f"{where}: parameters", {name: len(values) for name, values in given.items()}, sizes)
+        tally.exact(f"{where}: parameters", {name: len(values) for name, values in parameters.items()}, sizes)
     for score in sorted({row.raw for row in rows}):
-        found = calibrated(own.method, own.parameters, score, is_prob=is_prob)
-        tally.number(f"{where}: of score {score!r}", calibrated(method, given, score, is_prob=is_prob), found)
+        solution = calibrated(own.method, own.parameters, score, is_prob=is_prob)
+        tally.number(f"{where}: of score {score!r}", calibrated(method, parameters, score, is_prob=is_prob), solution)

@@ -66,11 +66,13 @@ def screening_certificate(rows: Sequence[TuneRow], taus: Sequence[float], target
         if row.label:
             lowest[row.post] = min(row.prob, lowest.get(row.post, math.inf))
     order = [(tau, len(lowest), sum(score < tau for score in lowest.values())) for tau in sorted({0.0, *taus})]
-    made = _in_sequence(order, target, delta)
-    if made["value"] is None:
-        made["posts_needed"] = posts_needed(order[0][2], target, delta)
-        made["reason"] = f"{_posts(len(lowest))} with evidence; {made['posts_needed']:,} without a miss are needed"
-    return {"name": SCREENING, "target": target, "delta": delta} | made
+    certificate = _in_sequence(order, target, delta)
+    if certificate["value"] is None:
+        certificate["posts_needed"] = posts_needed(order[0][2], target, delta)
+        certificate["reason"] = (
+            f"{_posts(len(lowest))} with evidence; {certificate['posts_needed']:,} without a miss are needed"
+        )
+    return {"name": SCREENING, "target": target, "delta": delta} | certificate
 
 
 def alert_certificate(rows: Sequence[TuneRow], taus: Sequence[float], target: float, delta: float) -> Content:
@@ -84,15 +86,17 @@ def alert_certificate(rows: Sequence[TuneRow], taus: Sequence[float], target: fl
     everything = [(tau, _from(highest, tau), _from(wrong, tau)) for tau in sorted(set(taus), reverse=True)]
     enough = posts_needed(0, target, delta)
     order = [point for point in everything if point[1] >= enough]
-    made = _in_sequence(order or everything[-1:], target, delta)
+    certificate = _in_sequence(order or everything[-1:], target, delta)
     if not order:
-        made |= {"tested": 0, "posts_needed": enough}
-        made["reason"] = f"{_posts(made['posts'])} alert at most; {enough:,} without a wrong alert are needed"
-    elif made["value"] is None:
-        needed = posts_needed(made["misses"], target, delta)
-        counts = f"{made['misses']} of {made['posts']} alerting posts have a wrong alert at the first threshold"
-        made |= {"posts_needed": needed, "reason": f"{counts}; with as many wrong, {needed:,} posts are needed"}
-    return {"name": ALERTS, "target": target, "delta": delta} | made
+        certificate |= {"tested": 0, "posts_needed": enough}
+        certificate["reason"] = (
+            f"{_posts(certificate['posts'])} alert at most; {enough:,} without a wrong alert are needed"
+        )
+    elif certificate["value"] is None:
+        needed = posts_needed(certificate["misses"], target, delta)
+        counts = f"{certificate['misses']} of {certificate['posts']} alerting posts have a wrong alert at the first threshold"
+        certificate |= {"posts_needed": needed, "reason": f"{counts}; with as many wrong, {needed:,} posts are needed"}
+    return {"name": ALERTS, "target": target, "delta": delta} | certificate
 
 
 def _in_sequence(order: Sequence[tuple[float, int, int]], target: float, delta: float) -> Content:

@@ -24,7 +24,7 @@ class TuneRow:
 
 def rows_of(document: Mapping[str, Any], fold: str | None, tune: Iterable[Query]) -> list[TuneRow]:
     """The TUNE rows of a fold; those of a run without folds are all rows."""
-    calibrated = any(one["calibrator"] is not None for one in document["folds"])
+    calibrated = any(entry["calibrator"] is not None for entry in document["folds"])
     name = "detection_score" if document["score"] == "detection_score" else "raw_prob" if calibrated else "prob"
     mine = [query for query in tune if fold is None or query.fold == fold]
     return [TuneRow(q.post, q.criterion, q.label, _there(getattr(q, name)), _there(q.prob)) for q in mine]

@@ -31,8 +31,8 @@ def _chosen(rule: str, target: float | None, rows: Sequence[TuneRow]) -> float |
     """The largest threshold that serves the rule best; None where rejecting everything does as well."""
     points = operating_points([row.prob for row in rows], [row.label for row in rows])
     if rule == "fpr":
-        found = best_point(points, Decimal(repr(target)))
-        return None if found is None else found.value
+        chosen = best_point(points, Decimal(repr(target)))
+        return None if chosen is None else chosen.value
     positives, negatives = points[-1].tp, points[-1].fp
     best, value = figures(0, 0, positives, negatives)[FIGURE[rule]], None
     reached = [figures(point.tp, point.fp, positives, negatives)[FIGURE[rule]] for point in points]
@@ -100,9 +100,9 @@ def best_pair(
 ) -> tuple[float, float]:
     """All pairs with tau_neg <= tau_pos: least missed, sensitivity first; least work; most right alerts; larger thresholds."""
     sensitivity, skipped, precision = (targets[name] for name in QUERY_TARGETS)
-    short = [max(0.0, sensitivity - one["ScreeningSensitivity"]) for one in does]
-    over = [max(0.0, one["ScreeningFNPer1000"] - skipped) for one in does]
-    wrong = [max(0.0, precision - one["AlertPrecision"]) for one in does]
+    short = [max(0.0, sensitivity - row["ScreeningSensitivity"]) for row in does]
+    over = [max(0.0, row["ScreeningFNPer1000"] - skipped) for row in does]
+    wrong = [max(0.0, precision - row["AlertPrecision"]) for row in does]
     ranked = (
         (short[n], over[n], wrong[p], does[n]["Workload"], -does[p]["AlertRecall"], -taus[n], -taus[p])
         for n in range(len(taus))
@@ -140,7 +140,7 @@ def three_state(
         "met": all(outcome["missed_by"] == 0 for outcome in outcomes),
         "metrics": metrics,
         "targets": outcomes,
-        "grid": {"tau": taus} | {name: [one[name] for one in does] for name in does[0]},
+        "grid": {"tau": taus} | {name: [row[name] for row in does] for name in does[0]},
     }
 
 

@@ -13,7 +13,7 @@ from evidentia.errors import UnknownNameError
 from evidentia.results.catalogue import Definition, resolve
 from evidentia.results.profiles import PROFILES
 from evidentia.results.sample_size import interval_warnings, left_out_warning
-from evidentia.verify.draws import Draws, Floats, LeftOut, Progress, draws_of
+from evidentia.verify.draws import Draws, Floats, LeftOut, Progress, counter, draws_of
 from evidentia.verify.folder import ResultFolder
 from evidentia.verify.gaps import gap_limits
 from evidentia.verify.limits import Pair, all_or_none, bca_limits, percentile_limits, spread_out, t_limits
@@ -103,14 +103,8 @@ class _Checker:
         """Make all numbers again, as many at a time as memory allows, and a few of them by a plain loop."""
         parts = batches(len(jobs), CELLS, self.settings.resamples + 4 * self.draws.posts)
         each = self.draws.resamples + (self.draws.posts if self.settings.method == "bca" else 0)
-        done = 0
         replicates: dict[tuple[str, Definition], Floats] = {}
-
-        def report(count: int) -> None:
-            nonlocal done
-            done += count
-            if progress is not None:
-                progress(done, each * len(parts))
+        report = counter(progress, each * len(parts))
 
         for part in parts:
             replicates |= self._batch(jobs[part], report)
@@ -194,9 +188,9 @@ def limits_of(
         return None, None, "the value is a convention, not a measurement"
     if np.isnan(drawn.values).all() if drawn.gaps is None else np.isnan(drawn.gaps).any(axis=0).all():
         return None, None, "undefined in every resample"
-    found, method = _usual_limits(settings, drawn, effective, bounds)
-    if found is not None and spread_out(*found):
-        return found, method, None
+    limits, method = _usual_limits(settings, drawn, effective, bounds)
+    if limits is not None and spread_out(*limits):
+        return limits, method, None
     if proportion and point in bounds:
         low, high = all_or_none(clusters, settings.level, every=point == bounds[1])
         posts = f"{clusters:,} post{'' if clusters == 1 else 's'}"
@@ -213,19 +207,19 @@ def _usual_limits(settings: Settings, drawn: Drawn, effective: float, bounds: Pa
         return None if pair is None else (min(pair[0], drawn.point), max(pair[1], drawn.point)), "test inversion"
     if drawn.without is not None:
         return bca_limits(values, drawn.point, drawn.without, level), "bca"
-    found = t_limits(values, drawn.point, effective, bounds, level) if settings.method == "auto" else None
-    if found is None:
+    limits = t_limits(values, drawn.point, effective, bounds, level) if settings.method == "auto" else None
+    if limits is None:
         return percentile_limits(values, level), "percentile"
-    return found, ("t", "log-t", "logit-t")[sum(map(math.isfinite, bounds))]
+    return limits, ("t", "log-t", "logit-t")[sum(map(math.isfinite, bounds))]
 
 
-def compare(tally: Tally, name: str, entry: Mapping[str, Any], made: Interval) -> None:
+def compare(tally: Tally, name: str, entry: Mapping[str, Any], interval: Interval) -> None:
     """Compare what an entry says about its interval with what it should say."""
-    said = entry["ci"]
-    pair = said if isinstance(said, list) and len(said) == 2 else [said, said]
-    for side, reported, recomputed in zip(("low", "high"), pair, made.limits or (None, None), strict=True):
+    ci = entry["ci"]
+    pair = ci if isinstance(ci, list) and len(ci) == 2 else [ci, ci]
+    for side, reported, recomputed in zip(("low", "high"), pair, interval.limits or (None, None), strict=True):
         tally.number(f"{name}: ci {side}", reported, recomputed)
-    tally.exact(f"{name}: ci_method", entry["ci_method"], made.method)
-    tally.exact(f"{name}: replicates_left_out", entry["replicates_left_out"], made.left_out)
+    tally.exact(f"{name}: ci_method", entry["ci_method"], interval.method)
+    tally.exact(f"{name}: replicates_left_out", entry["replicates_left_out"], interval.left_out)
     spoken = [warning for warning in entry["warnings"] if about_intervals(warning)]
-    tally.exact(f"{name}: warnings about the interval", spoken, list(made.notes))
+    tally.exact(f"{name}: warnings about the interval", spoken, list(interval.notes))

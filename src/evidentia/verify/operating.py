@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evidentia.verify.draws import Bools, Draws, Floats, LeftOut, Progress, draws_of
+from evidentia.verify.draws import Bools, Draws, Floats, LeftOut, Progress, counter, draws_of
 from evidentia.verify.folder import ResultFolder, Row
 from evidentia.verify.intervals import CELLS, Drawn, Settings, limits_of
 from evidentia.verify.limits import effective_posts
@@ -31,8 +31,8 @@ def _likelihood_ratio(s: Floats, tau: Floats) -> Floats:
     right = s[1] - s[3]
     wrong = s[0] - s[2] - right
     some = np.where(right + wrong > 0, 1.0, np.nan)
-    found, alarmed = over(right, s[1]) * some, over(wrong, s[0] - s[1]) * some
-    return np.where(alarmed == 0, np.where(np.isnan(found), np.nan, INFINITE), over(found, alarmed))
+    hit_rate, alarmed = over(right, s[1]) * some, over(wrong, s[0] - s[1]) * some
+    return np.where(alarmed == 0, np.where(np.isnan(hit_rate), np.nan, INFINITE), over(hit_rate, alarmed))
 
 
 def _benefit(right: Floats, alerts: Floats, queries: Floats, tau: Floats) -> Floats:
@@ -155,13 +155,7 @@ def check_operating_bands(
     rows = {path: folder.rows(f"{path}.csv") for path in FIGURES if folder.has(f"{path}.csv")}
     draws = draws_of(study.queries, settings.resamples, settings.seed, stratified=settings.stratified)
     parts = batches(len(figures), CELLS, settings.resamples + 4 * draws.posts)
-    done = 0
-
-    def report(count: int) -> None:
-        nonlocal done
-        done += count
-        if progress is not None:
-            progress(done, settings.resamples * len(parts))
+    report = counter(progress, settings.resamples * len(parts))
 
     for part in parts:
         for figure, limits in zip(figures[part], _limits(study, figures[part], draws, settings, report), strict=True):

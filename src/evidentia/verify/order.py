@@ -12,10 +12,10 @@ def as_numbers(ids: Iterable[str]) -> tuple[str, ...]:
     >>> as_numbers(["10", "9"]), as_numbers(["10", "9", "x"])
     (('9', '10'), ('10', '9', 'x'))
     """
-    found = sorted(ids)
-    if all(re.fullmatch(r"[+-]?[0-9]{1,640}", text) for text in found):
-        return tuple(sorted(found, key=lambda text: (int(text), text)))
-    return tuple(found)
+    ordered = sorted(ids)
+    if all(re.fullmatch(r"[+-]?[0-9]{1,640}", text) for text in ordered):
+        return tuple(sorted(ordered, key=lambda text: (int(text), text)))
+    return tuple(ordered)
 
 
 def naturally(ids: Iterable[str]) -> tuple[str, ...]:

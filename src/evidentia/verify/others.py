@@ -46,17 +46,17 @@ def _others(points: Points) -> list[Other]:
 
 def check_others(summary: Mapping[str, Any], points: Points, tally: Tally) -> None:
     """Every other meaning is listed where its value differs, with that value, and nothing else is."""
-    listed = {(one["name"], one["definition"]): one for one in summary["other_definitions"]}
+    listed = {(entry["name"], entry["definition"]): entry for entry in summary["other_definitions"]}
     tally.exact("summary.json: other_definitions: entries", len(listed), len(summary["other_definitions"]))
     known = {(other.name, other.definition.expanded): other for other in other_definitions(points)}
     for key in listed.keys() - known.keys():
         tally.exact(f"summary.json: other_definitions: {key[0]}: definition", key[1], None)
     for (name, expanded), other in known.items():
-        where, said = f"summary.json: other_definitions: {name}", listed.get((name, expanded))
+        where, reported = f"summary.json: other_definitions: {name}", listed.get((name, expanded))
         here = points.value(name)
-        if said is not None:
-            tally.number(f"{where}: value", said["value"], other.outcome.value)
-            tally.exact(f"{where}: degenerate", said["degenerate"], other.outcome.flaw)
-            tally.exact(f"{where}: profiles", said["profiles"], list(other.profiles))
+        if reported is not None:
+            tally.number(f"{where}: value", reported["value"], other.outcome.value)
+            tally.exact(f"{where}: degenerate", reported["degenerate"], other.outcome.flaw)
+            tally.exact(f"{where}: profiles", reported["profiles"], list(other.profiles))
         elif here is None or abs(here - other.outcome.value) > TOLERANCE:
             tally.exact(where, None, expanded)

@@ -101,9 +101,9 @@ def check_measures(summary: Mapping[str, Any], points: Points, tally: Tally, pro
             progress(done, len(entries))
 
 
-def _check_entry(where: str, said: Mapping[str, Any], entry: Entry, points: Points, tally: Tally) -> None:
+def _check_entry(where: str, reported: Mapping[str, Any], entry: Entry, points: Points, tally: Tally) -> None:
     definition, measure, number = entry.definition, entry.definition.measure, points.number(entry)
-    tally.number(f"{where}: value", said["value"], number.value)
+    tally.number(f"{where}: value", reported["value"], number.value)
     words = {
         "definition": definition.expanded,
         "n": number.n,
@@ -115,14 +115,14 @@ def _check_entry(where: str, said: Mapping[str, Any], entry: Entry, points: Poin
         "meaning": measure.meaning,
     }
     for key, computed in words.items():
-        tally.exact(f"{where}: {key}", said[key], computed)
+        tally.exact(f"{where}: {key}", reported[key], computed)
     folds = points.folds(entry)
-    tally.number(f"{where}: fold_mean", said["fold_mean"], None if folds is None else folds.mean)
-    tally.number(f"{where}: fold_std", said["fold_std"], None if folds is None else folds.std)
-    tally.exact(f"{where}: folds_used", said["folds_used"], None if folds is None else folds.used)
-    compare(f"{where}: distribution", said["distribution"], _distribution(entry, points), tally)
-    compare(f"{where}: details", said["details"], number.details, tally)
-    kept = [warning for warning in said["warnings"] if not about_intervals(warning)]
+    tally.number(f"{where}: fold_mean", reported["fold_mean"], None if folds is None else folds.mean)
+    tally.number(f"{where}: fold_std", reported["fold_std"], None if folds is None else folds.std)
+    tally.exact(f"{where}: folds_used", reported["folds_used"], None if folds is None else folds.used)
+    compare(f"{where}: distribution", reported["distribution"], _distribution(entry, points), tally)
+    compare(f"{where}: details", reported["details"], number.details, tally)
+    kept = [warning for warning in reported["warnings"] if not about_intervals(warning)]
     tally.exact(f"{where}: warnings", kept, _warnings(points.study, entry, number, folds))
 
 
@@ -141,17 +141,17 @@ def _distribution(entry: Entry, points: Points) -> dict[str, Any] | None:
     return distribution(held.tolist(), whole_numbers=entry.definition.measure.base == "SelectedK")
 
 
-def compare(where: str, said: object, computed: object, tally: Tally) -> None:
+def compare(where: str, reported: object, computed: object, tally: Tally) -> None:
     """Compare nested content: keys and counts exactly, other numbers up to the tolerance."""
-    if isinstance(said, Mapping) and isinstance(computed, Mapping):
-        tally.exact(f"{where}: keys", list(said), list(computed))
-        for key in said.keys() & computed.keys():
-            compare(f"{where}: {key}", said[key], computed[key], tally)
-    elif isinstance(said, list) and isinstance(computed, list):
-        tally.exact(f"{where}: length", len(said), len(computed))
-        for at, (one, other) in enumerate(zip(said, computed, strict=False)):
-            compare(f"{where}[{at}]", one, other, tally)
+    if isinstance(reported, Mapping) and isinstance(computed, Mapping):
+        tally.exact(f"{where}: keys", list(reported), list(computed))
+        for key in reported.keys() & computed.keys():
+            compare(f"{where}: {key}", reported[key], computed[key], tally)
+    elif isinstance(reported, list) and isinstance(computed, list):
+        tally.exact(f"{where}: length", len(reported), len(computed))
+        for at, (mine, other) in enumerate(zip(reported, computed, strict=False)):
+            compare(f"{where}[{at}]", mine, other, tally)
     elif isinstance(computed, float):
-        tally.number(where, said, computed)
+        tally.number(where, reported, computed)
     else:
-        tally.exact(where, said, computed)
+        tally.exact(where, reported, computed)

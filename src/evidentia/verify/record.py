@@ -51,16 +51,16 @@ def _check_keys(folder: ResultFolder, tally: Tally) -> None:
 
 def _check_inputs(manifest: Mapping[str, Any], tally: Tally) -> None:
     """The inputs are those of a table or of TREC files, each once, in their order, and their rows are possible."""
-    trec = any(given["role"] == "qrels" for given in manifest["inputs"])
+    trec = any(source["role"] == "qrels" for source in manifest["inputs"])
     known = [*ROLES[trec], "thresholds"]
-    roles = [given["role"] for given in manifest["inputs"]]
+    roles = [source["role"] for source in manifest["inputs"]]
     tally.exact("manifest.json: inputs: roles", roles, [role for role in _in_reading_order(roles) if role in known])
-    for given in manifest["inputs"]:
-        where, hashed = f"manifest.json: inputs: {given['role']}", given["sha256"]
-        tally.exact(f"{where}: keys", sorted(given), ["name", "role", "rows", "sha256"])
+    for source in manifest["inputs"]:
+        where, hashed = f"manifest.json: inputs: {source['role']}", source["sha256"]
+        tally.exact(f"{where}: keys", sorted(source), ["name", "role", "rows", "sha256"])
         plain = hashed is None or (isinstance(hashed, str) and _SHA256.fullmatch(hashed) is not None)
         tally.exact(f"{where}: sha256 is a hash, or null for a table in memory", plain, True)
-        tally.exact(f"{where}: rows is a count", isinstance(given["rows"], int) and given["rows"] > 0, True)
+        tally.exact(f"{where}: rows is a count", isinstance(source["rows"], int) and source["rows"] > 0, True)
     tally.exact("manifest.json: read: left_out: reasons", _strange(manifest, trec=trec), [])
 
 

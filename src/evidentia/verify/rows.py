@@ -34,11 +34,11 @@ def check_own_values(folder: ResultFolder, points: Points, tally: Tally) -> None
     """Every query's own value of every measure that is a mean of such values."""
     cells = read_cells(folder.path / FILE)
     header = [unquoted(cell) for cell in cells[0]]
-    given = [column for column in dict.fromkeys((*KNOWN, *points.study.by)) if column in header]
+    columns = [column for column in dict.fromkeys((*KNOWN, *points.study.by)) if column in header]
     overall = (entry for entry in points.expected.entries.values() if not entry.group)
     owned = {entry.name: entry.definition for entry in overall if has_values(entry.definition)}
-    values = {name: _own(points, definition) for name, definition in owned.items() if name not in given}
-    tally.exact(f"{FILE}: header", header, [*given, *values])
+    values = {name: _own(points, definition) for name, definition in owned.items() if name not in columns}
+    tally.exact(f"{FILE}: header", header, [*columns, *values])
     for number, (row, query) in enumerate(zip(cells[1:], points.study.queries, strict=True)):
         where = f"{FILE}: {query.post}, {query.criterion}"
         tally.exact(f"{where}: cells", len(row), len(header))

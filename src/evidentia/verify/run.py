@@ -178,45 +178,45 @@ def _verify_ablation(folder: ResultFolder) -> Verification:
 
 
 def check_earlier(
-    folder: Path, found: Verification, *, replaceable: bool, redraw: bool = False
+    folder: Path, verification: Verification, *, replaceable: bool, redraw: bool = False
 ) -> tuple[Mismatch, ...]:
     """What the ``verification.json`` of a folder says otherwise than it should, where the folder passes now.
 
     One that is ``replaceable`` may tell of an earlier failure; with ``redraw`` it may be of another version.
     """
     path = folder / "verification.json"
-    if not path.exists() or not found.passed:
+    if not path.exists() or not verification.passed:
         return ()
     try:
-        return _earlier(read_json(path), found, ResultFolder(folder), replaceable=replaceable, redraw=redraw)
+        return _earlier(read_json(path), verification, ResultFolder(folder), replaceable=replaceable, redraw=redraw)
     except BROKEN as error:
         return (Mismatch("verification.json", f"cannot be read: {type(error).__name__}", None),)
 
 
 def _earlier(
-    earlier: dict[str, Any], found: Verification, folder: ResultFolder, *, replaceable: bool, redraw: bool
+    earlier: dict[str, Any], verification: Verification, folder: ResultFolder, *, replaceable: bool, redraw: bool
 ) -> tuple[Mismatch, ...]:
-    now = found.to_dict()
+    now = verification.to_dict()
     if earlier.get("evidentia") != now["evidentia"]:
         words = f"written by Evidentia {str(earlier.get('evidentia', 'of an earlier layout'))[:40]}"
         return () if redraw else (Mismatch("verification.json", words, "not compared"),)
     if replaceable and earlier["mismatches"]:
         return ()
     checks = {
-        name: {check["name"]: check for check in one["checks"]} for name, one in (("then", earlier), ("now", now))
+        name: {check["name"]: check for check in entry["checks"]} for name, entry in (("then", earlier), ("now", now))
     }
     counts = {"inputs": len(folder.manifest.get("inputs", ())), "report": 1}  # not made every time
     for name, count in counts.items():
         if (name in checks["then"]) != (name in checks["now"]):
             other = asdict(Check(name, count, 0))
-            checks["now"] = {key: one for key, one in checks["now"].items() if key != name}
+            checks["now"] = {key: entry for key, entry in checks["now"].items() if key != name}
             checks["now"] |= {name: other} if name in checks["then"] else {}
     now["checks"] = [checks["now"][key] for key in sorted(checks["now"])]
     now["comparisons"] = sum(check["comparisons"] for check in now["checks"])
     tally = Tally()
     compare_nested(
         "verification.json",
-        {**earlier, "checks": sorted(earlier["checks"], key=lambda one: str(one["name"]))},
+        {**earlier, "checks": sorted(earlier["checks"], key=lambda entry: str(entry["name"]))},
         now,
         tally,
     )
@@ -296,20 +296,20 @@ def read_points(folder: ResultFolder) -> Points:
 
 
 def _verify_sheets(folder: ResultFolder, points: Points, course: _Course) -> None:
-    made: list[str] = []
+    paths: list[str] = []
     with course.check("tables") as tally:
         by_name = folder.manifest["options"].get("measures") is not None
         tables = all_tables(folder.summary, points, asked_by_name=by_name)
         lost = attribution_sheets(points.study) if "attribution" in asked_curves(folder) else ()
         for sheet in [*tables, *lost]:
-            made += [f"{sheet.path}.csv", f"{sheet.path}.tex"]
+            paths += [f"{sheet.path}.csv", f"{sheet.path}.tex"]
             check_csv(folder, sheet, tally)
             check_latex(folder, sheet, tally)
     with course.check("figures") as tally:
         for sheet in all_figures(points, folder.summary["interval"]["level"], asked_curves(folder)):
-            made.append(f"{sheet.path}.csv")
+            paths.append(f"{sheet.path}.csv")
             bands = BANDS if sheet.path != "figures/reliability" else ()
             check_csv(folder, sheet, tally, skip=bands)
     if not folder.carried:
         with course.check("listing") as tally:
-            check_listing(folder, made, tally)
+            check_listing(folder, paths, tally)

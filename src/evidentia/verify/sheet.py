@@ -39,9 +39,9 @@ def check_csv(folder: ResultFolder, sheet: Sheet, tally: Tally, *, skip: Collect
     written = read_cells(folder.path / where)
     tally.exact(f"{where}: header", [unquoted(cell) for cell in written[0]], list(sheet.columns))
     tally.exact(f"{where}: rows", len(written) - 1, len(sheet.rows))
-    for number, (said, row) in enumerate(zip(written[1:], sheet.rows, strict=False), 1):
-        tally.exact(f"{where}: row {number}: cells", len(said), len(row))
-        for column, text, cell in zip(sheet.columns, said, row, strict=False):
+    for number, (texts, row) in enumerate(zip(written[1:], sheet.rows, strict=False), 1):
+        tally.exact(f"{where}: row {number}: cells", len(texts), len(row))
+        for column, text, cell in zip(sheet.columns, texts, row, strict=False):
             if column not in skip:
                 compare_text(f"{where}: row {number}: {column}", text, cell, tally)
 
@@ -74,7 +74,7 @@ def check_latex(folder: ResultFolder, sheet: Sheet, tally: Tally) -> None:
     kept = [at for at, column in enumerate(sheet.columns) if column not in ONLY_IN_CSV and at not in below]
     marks, notes = _marks(sheet, len(kept))
     start = rf"\multicolumn{{{len(kept)}}}{{p{{\linewidth}}}}"
-    told = [f"{start}{{{escaped(f'{sheet.columns[at]}: {sheet.rows[0][at]}')}}} \\\\" for at in sorted(below)]
+    about_lines = [f"{start}{{{escaped(f'{sheet.columns[at]}: {sheet.rows[0][at]}')}}} \\\\" for at in sorted(below)]
     align = "".join("p{5cm}" if sheet.columns[at] in ABOUT else "r" for at in kept[1:])
     before = [
         "% needs \\usepackage{booktabs}",
@@ -83,7 +83,7 @@ def check_latex(folder: ResultFolder, sheet: Sheet, tally: Tally) -> None:
         " & ".join(escaped(sheet.columns[at]) for at in kept) + r" \\",
         "\\midrule",
     ]
-    after = ["\\bottomrule", *told, *notes, "\\end{tabular}", ""]
+    after = ["\\bottomrule", *about_lines, *notes, "\\end{tabular}", ""]
     tally.exact(f"{where}: lines", len(lines), len(before) + len(sheet.rows) + len(after))
     tally.exact(f"{where}: head", lines[: len(before)], before)
     tally.exact(f"{where}: foot", lines[len(before) + len(sheet.rows) :], after)
@@ -92,9 +92,9 @@ def check_latex(folder: ResultFolder, sheet: Sheet, tally: Tally) -> None:
 
 
 def _check_row(where: str, line: str, row: Sequence[Cell], mark: str, tally: Tally) -> None:
-    said = line.removesuffix(r" \\").split(" & ")
-    tally.exact(f"{where}: cells", len(said), len(row))
-    for at, (text, cell) in enumerate(zip(said, row, strict=False), 1):
+    texts = line.removesuffix(r" \\").split(" & ")
+    tally.exact(f"{where}: cells", len(texts), len(row))
+    for at, (text, cell) in enumerate(zip(texts, row, strict=False), 1):
         ways = [way + (mark if at == 1 else "") for way in _ways(cell)]
         tally.exact(f"{where}: cell {at}", text, text if text in ways else ways[0])
 
@@ -123,12 +123,12 @@ def _marks(sheet: Sheet, width: int) -> tuple[list[str], list[str]]:
     """The mark of every row with a warning, and the lines that explain the marks."""
     if "warnings" not in sheet.columns:
         return [""] * len(sheet.rows), []
-    said = [str(row[sheet.columns.index("warnings")]) for row in sheet.rows]
-    distinct = [words for words in dict.fromkeys(said) if words]
+    texts = [str(row[sheet.columns.index("warnings")]) for row in sheet.rows]
+    distinct = [words for words in dict.fromkeys(texts) if words]
     marks = {words: rf"\textsuperscript{{{number}}}" for number, words in enumerate(distinct, 1)}
     start = rf"\multicolumn{{{width}}}{{p{{\linewidth}}}}"
     notes = [f"{start}{{{marks[words]} {escaped(words)}}} \\\\" for words in distinct]
-    return [marks.get(words, "") for words in said], notes
+    return [marks.get(words, "") for words in texts], notes
 
 
 def escaped(text: str) -> str:

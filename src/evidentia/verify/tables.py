@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from evidentia.results.profiles import CONFUSION
 from evidentia.verify.others import Other, other_definitions
 from evidentia.verify.points import Points
 from evidentia.verify.sheet import Cell, Sheet
@@ -22,7 +23,7 @@ STANDARD = {
 }
 ABOUT = ("population", "meaning")
 CELLS = ("TP", "FP", "FN", "TN")
-RATES = ("Sensitivity", "Specificity", "FPR", "FNR", "Precision", "NPV", "F1", "MCC", "BalancedAccuracy")
+RATES = tuple(name for name in CONFUSION if name not in CELLS)
 BINS = ("low", "high", "n", "mean_prob", "positive_share")
 
 
@@ -31,7 +32,7 @@ def all_tables(summary: Mapping[str, Any], points: Points, *, asked_by_name: boo
     columns = dict.fromkeys(entry.group[0][0] for entry in points.expected.entries.values() if len(entry.group) == 1)
     slices = [column for column in columns if column not in {"fold", *STANDARD}]
     groups = {**STANDARD, **{column: (f"slice_{i}", BY_CRITERION) for i, column in enumerate(slices, 1)}}
-    made = [
+    sheets = [
         _measures(summary, points),
         _folds(points),
         *(_by_group(points, column, name, None if asked_by_name else few) for column, (name, few) in groups.items()),
@@ -39,7 +40,7 @@ def all_tables(summary: Mapping[str, Any], points: Points, *, asked_by_name: boo
         _reliability(points),
         _others(summary, points),
     ]
-    return [sheet for sheet in made if sheet.rows]
+    return [sheet for sheet in sheets if sheet.rows]
 
 
 def _measures(summary: Mapping[str, Any], points: Points) -> Sheet:
@@ -48,20 +49,20 @@ def _measures(summary: Mapping[str, Any], points: Points) -> Sheet:
     for name, entry in points.expected.entries.items():
         if entry.group:
             continue
-        said, found, folds = summary["measures"].get(name, {}), points.number(entry), points.folds(entry)
-        low, high = said.get("ci") or (None, None)
+        reported, number, folds = summary["measures"].get(name, {}), points.number(entry), points.folds(entry)
+        low, high = reported.get("ci") or (None, None)
         over = (None, None, None) if folds is None else (folds.mean, folds.std, folds.used)
-        words = (entry.definition.population.words, found.n, found.clusters, found.flaw)
-        told = "; ".join(said.get("warnings", ()))
+        words = (entry.definition.population.words, number.n, number.clusters, number.flaw)
+        notes = "; ".join(reported.get("warnings", ()))
         rows.append(
             (
                 name,
-                found.value,
+                number.value,
                 low,
                 high,
                 *over,
                 *words,
-                told,
+                notes,
                 entry.definition.expanded,
                 entry.definition.measure.meaning,
             )
@@ -81,8 +82,8 @@ def _labels(points: Points, column: str) -> tuple[str, ...]:
 
 def _cell(points: Points, measure: str, column: str, label: str) -> float | None:
     """The value of a measure in a group, None where it is only a convention or not reported."""
-    found = points.in_group.get((measure, column, label))
-    return None if found is None else points.sound(found)
+    name = points.in_group.get((measure, column, label))
+    return None if name is None else points.sound(name)
 
 
 def _folds(points: Points) -> Sheet:
@@ -146,13 +147,13 @@ def _confusion(points: Points) -> Sheet:
 def _reliability(points: Points) -> Sheet:
     entry = points.expected.entries.get("ECE")
     bins = [] if entry is None else points.number(entry).details["bins"]
-    return Sheet("tables/reliability", BINS, tuple(tuple(one[key] for key in BINS) for one in bins))
+    return Sheet("tables/reliability", BINS, tuple(tuple(entry[key] for key in BINS) for entry in bins))
 
 
 def _others(summary: Mapping[str, Any], points: Points) -> Sheet:
     """The rows that the summary lists, with recomputed values."""
     known = {(other.name, other.definition.expanded): other for other in other_definitions(points)}
-    listed = [known.get((one["name"], one["definition"])) for one in summary["other_definitions"]]
+    listed = [known.get((entry["name"], entry["definition"])) for entry in summary["other_definitions"]]
     rows = tuple(_other_row(points, other) for other in listed if other is not None)
     return Sheet(
         "tables/other_definitions", ("name", "value here", "other value", "profiles", "other definition"), rows

@@ -35,13 +35,13 @@ class Tally:
         >>> tally.comparisons, len(tally.mismatches)
         (2, 1)
         """
-        said = float(reported) if isinstance(reported, int | float) and not isinstance(reported, bool) else None
-        if said is None and reported is not None:
+        theirs = float(reported) if isinstance(reported, int | float) and not isinstance(reported, bool) else None
+        if theirs is None and reported is not None:
             self.exact(where, reported, recomputed)
             return
-        found = None if recomputed is None or math.isnan(recomputed) else float(recomputed)
-        same = said is found if said is None or found is None else _near(said, found)
-        self._count(where, same, said, found)
+        ours = None if recomputed is None or math.isnan(recomputed) else float(recomputed)
+        same = theirs is ours if theirs is None or ours is None else _near(theirs, ours)
+        self._count(where, same, theirs, ours)
 
     def exact(self, where: str, reported: object, recomputed: object) -> None:
         """Compare counts, words, labels and lists: nothing is forgiven."""
@@ -53,8 +53,8 @@ class Tally:
             self.mismatches.append(Mismatch(where, _plain(reported), _plain(recomputed)))
 
 
-def _near(said: float, found: float) -> bool:
-    return abs(said - found) <= max(TOLERANCE, DIGITS * abs(found))
+def _near(theirs: float, ours: float) -> bool:
+    return abs(theirs - ours) <= max(TOLERANCE, DIGITS * abs(ours))
 
 
 def _plain(value: object) -> Plain:

@@ -42,5 +42,5 @@ def _check_calibrator(place: str, entry: Mapping[str, Any], result: ResultFolder
         if str(row["fold"]) != entry["fold"]:
             continue
         kept = row["sent_uid"] in ranked[str(row["post_id"]), str(row["criterion_id"])]
-        made = calibrated(how["method"], how["parameters"], row["score"], is_prob=False) if kept else 0.0
-        tally.number(f"{place}: node_prob of {row['sent_uid']}", row["node_prob"], made)
+        expected = calibrated(how["method"], how["parameters"], row["score"], is_prob=False) if kept else 0.0
+        tally.number(f"{place}: node_prob of {row['sent_uid']}", row["node_prob"], expected)

@@ -86,10 +86,10 @@ def _chosen(tune: Sequence[Query], budget: Decimal, by_prob: bool) -> Threshold:
     )
     if lacking is not None:
         return Threshold(None, f"{CANNOT}: {lacking}", 0.0, 0.0, posts)
-    found = best_point(operating_points([score_of(q, by_prob) for q in tune], [q.label for q in tune]), budget)
-    if found is None:
+    best = best_point(operating_points([score_of(q, by_prob) for q in tune], [q.label for q in tune]), budget)
+    if best is None:
         return Threshold(None, "reject_all", 0.0, 0.0, posts)
-    return Threshold(found.value, None, found.tp / positives, found.fp / (len(tune) - positives), posts)
+    return Threshold(best.value, None, best.tp / positives, best.fp / (len(tune) - positives), posts)
 
 
 def decide(chosen: Mapping[str, Threshold], query: Query, *, by_prob: bool) -> bool | None:

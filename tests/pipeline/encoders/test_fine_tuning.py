@@ -15,6 +15,8 @@ from evidentia.pipeline.encoders.make import make_pair_scorer
 
 from .tiny import WORDS, save_cross_encoder
 
+pytestmark = pytest.mark.neural
+
 
 def test_positives_are_drawn_first_up_to_half() -> None:
     labels = np.array([True] * 3 + [False] * 97)

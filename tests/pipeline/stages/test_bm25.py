@@ -12,14 +12,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from builders.posts import posts_of
 from evidentia.array_types import Floats
 from evidentia.corpus import Criterion
 from evidentia.errors import InputError
 from evidentia.pipeline.stage import Parts, View
 from evidentia.pipeline.stages.bm25 import Bm25
-from pipeline.small import posts_of
 
-ASKED = ({"sleeps", "badly", "night"}, {"sad", "mood", "crying"})  # the wordings in small.py without "at", a stop word
+ASKED = (
+    {"sleeps", "badly", "night"},
+    {"sad", "mood", "crying"},
+)  # the wordings in builders/posts.py without "at", a stop word
 WORDS = ("sleeps", "Badly", "night", "sad", "mood", "crying", "rain", "at", "I", "naïve", "眠れない", "?")
 
 

@@ -13,7 +13,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from evidentia.array_types import Bools, Floats
 from evidentia.pipeline.stage import Parts
 from evidentia.pipeline.stages import boosting
-from evidentia.pipeline.stages.boosting import ask_trees, fit_trees
+from evidentia.pipeline.stages.boosting import fit_trees, predict_trees
 
 
 def made(seed: int, rows: int = 200, *, whole: bool = False) -> tuple[Floats, Bools]:
@@ -64,35 +64,37 @@ def test_one_question_has_two_answers() -> None:
     step = (
         0.1 * 50 / (25 + 1)
     )  # the rate, times the sum of gradients (1/2 each) over that of hessians (1/4 each) and l2 = 1
-    assert ask_trees(model, np.array([[0.0], [0.5], [0.5000001], [9.0]])) == pytest.approx([-step, -step, step, step])
+    assert predict_trees(model, np.array([[0.0], [0.5], [0.5000001], [9.0]])) == pytest.approx(
+        [-step, -step, step, step]
+    )
 
 
 @pytest.mark.parametrize(("label", "odds"), [(True, 6.0), (False, -6.0)])
 def test_labels_of_one_class_give_a_constant(label: bool, odds: float) -> None:
     model = fit_trees(np.zeros((5, 2)), np.full(5, label), seed=0)
-    assert ask_trees(model, np.ones((3, 2))).tolist() == [odds] * 3
+    assert predict_trees(model, np.ones((3, 2))).tolist() == [odds] * 3
 
 
 def test_too_few_rows_for_a_question_give_the_prior() -> None:
     features, labels = made(0, 40)
     model = fit_trees(features, labels, trees=3, smallest=50, seed=0)
     prior = labels.mean()
-    assert ask_trees(model, features[:2]) == pytest.approx([np.log(prior / (1 - prior))] * 2)
+    assert predict_trees(model, features[:2]) == pytest.approx([np.log(prior / (1 - prior))] * 2)
 
 
 def test_no_rows_get_no_answer() -> None:
     features, labels = made(0)
     model = fit_trees(features, labels, trees=2, smallest=5, seed=0)
-    assert ask_trees(model, np.zeros((0, 5))).shape == (0,)
+    assert predict_trees(model, np.zeros((0, 5))).shape == (0,)
 
 
 def test_the_size_of_the_pieces_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     features, labels = made(1)
     model = fit_trees(features, labels, trees=10, smallest=5, seed=0)
-    whole = ask_trees(model, features)
+    whole = predict_trees(model, features)
     monkeypatch.setattr(boosting, "_CHUNK", 7)
-    assert ask_trees(model, features).tobytes() == whole.tobytes()
-    assert ask_trees(model, features[3:4])[0] == whole[3]
+    assert predict_trees(model, features).tobytes() == whole.tobytes()
+    assert predict_trees(model, features[3:4])[0] == whole[3]
 
 
 def test_trees_survive_a_file_without_code() -> None:
@@ -103,7 +105,7 @@ def test_trees_survive_a_file_without_code() -> None:
     file.seek(0)
     with np.load(file, allow_pickle=False) as saved:
         again = Parts({"baseline": float(repr(model.document["baseline"]))}, dict(saved))
-    assert ask_trees(again, features).tobytes() == ask_trees(model, features).tobytes()
+    assert predict_trees(again, features).tobytes() == predict_trees(model, features).tobytes()
 
 
 def test_the_same_seed_gives_the_same_trees_and_another_one_others() -> None:
@@ -128,10 +130,10 @@ def test_against_scikit_learn_and_against_a_walk_by_hand(leaves: int, seed: int,
     given_ = features.astype(np.float32) if single else features
     model = fit_trees(given_, labels, trees=6, leaves=leaves, smallest=3, seed=seed)
     peer = theirs(given_, labels, leaves=leaves, smallest=3, seed=seed, trees=6)
-    np.testing.assert_allclose(ask_trees(model, given_), peer.decision_function(given_), atol=1e-12)
+    np.testing.assert_allclose(predict_trees(model, given_), peer.decision_function(given_), atol=1e-12)
     unseen = np.random.default_rng(seed + 1).normal(scale=3, size=(50, 5))
-    np.testing.assert_allclose(ask_trees(model, unseen), peer.decision_function(unseen), atol=1e-12)
-    assert ask_trees(model, unseen[:3]) == pytest.approx(
+    np.testing.assert_allclose(predict_trees(model, unseen), peer.decision_function(unseen), atol=1e-12)
+    assert predict_trees(model, unseen[:3]) == pytest.approx(
         [by_hand(model, row) for row in unseen[:3].tolist()], abs=1e-12
     )
 
@@ -150,4 +152,4 @@ def test_rows_exactly_at_a_threshold_and_beside_it(leaves: int, seed: int, whole
             row = features[len(rows) % len(features)].copy()
             row[feature] = value
             rows.append(row)
-    np.testing.assert_allclose(ask_trees(model, np.array(rows)), peer.decision_function(np.array(rows)), atol=1e-12)
+    np.testing.assert_allclose(predict_trees(model, np.array(rows)), peer.decision_function(np.array(rows)), atol=1e-12)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from builders.posts import posts_of, scored, spans
 from evidentia.array_types import Bools, Floats, Ints
 from evidentia.pipeline.stage import View
 from evidentia.pipeline.stages.features import candidate_features, neighbours, other_criteria
-from pipeline.small import posts_of, scored, spans
 
 Scored = tuple[Floats, Bools, Bools, Ints]
 
@@ -17,7 +17,7 @@ Scored = tuple[Floats, Bools, Bools, Ints]
 def test_the_features_of_the_second_of_three_sentences() -> None:
     posts = posts_of(["first", "Why? How?", "no"], ["alone"])
     score = np.array([[1.0, 0.0], [4.0, 3.0], [7.0, 0.0], [2.0, 5.0]])
-    names, values = candidate_features(View.of(posts).heard("words", score))
+    names, values = candidate_features(View.of(posts).with_scores("words", score))
     assert dict(zip(names, values[1, 0].tolist(), strict=True)) == {
         "words": 4.0,
         "words before": 1.0,
@@ -36,7 +36,7 @@ def test_the_features_of_the_second_of_three_sentences() -> None:
 
 
 def test_a_post_of_one_sentence_is_its_own_surroundings() -> None:
-    names, values = candidate_features(View.of(posts_of(["alone"])).heard("words", np.array([[2.0, 5.0]])))
+    names, values = candidate_features(View.of(posts_of(["alone"])).with_scores("words", np.array([[2.0, 5.0]])))
     known = dict(zip(names, values[0, 0].tolist(), strict=True))
     assert (known["words before"], known["words after"], known["words mean"], known["place in post"]) == (
         2.0,
@@ -62,7 +62,7 @@ def test_before_any_stage_there_is_only_the_text() -> None:
 def test_a_stage_may_be_called_like_a_feature(name: str) -> None:
     """The scores of a stage called "characters" were once overwritten by how many characters a sentence has."""
     score = np.array([[0.25, 0.5], [0.75, 1.0]])
-    _, values = candidate_features(View.of(posts_of(["a", "bcd"])).heard(name, score))
+    _, values = candidate_features(View.of(posts_of(["a", "bcd"])).with_scores(name, score))
     assert values.shape == (2, 2, 11)
     assert values[:, :, 0].tolist() == score.tolist()
     assert values[:, :, 8].tolist() == [[1, 1], [3, 3]]
@@ -102,7 +102,7 @@ def test_features_of_a_post_do_not_depend_on_the_others(case: Scored) -> None:
     posts = posts_of(
         *(["x?"] * len(span) for span in spans(offsets)), criteria=posts_of(["x"]).criteria[:1] * score.shape[1]
     )
-    view = View.of(posts).heard("words", score)
+    view = View.of(posts).with_scores("words", score)
     _, together = candidate_features(view)
     for post, span in enumerate(spans(offsets)):
         _, alone = candidate_features(view.take(np.array([post])))

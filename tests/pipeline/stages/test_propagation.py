@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from builders.posts import posts_of, scored, spans, taught
 from evidentia.array_types import Bools, Floats, Ints
 from evidentia.corpus import Posts
 from evidentia.pipeline.fold import Step
@@ -18,8 +19,8 @@ from evidentia.pipeline.stages.meaning import Meaning
 from evidentia.pipeline.stages.propagation import ARRIVALS, Propagation
 from evidentia.pipeline.stages.spaces import lsa_vectors
 from evidentia.synth import synthetic_corpus
-from pipeline.small import posts_of, scored, spans, taught
 from pipeline.stages.bench import WordCounter, after, claims_of_a_stage, corpus, division
+from sampling import examples
 
 Scored = tuple[Floats, Bools, Bools, Ints]
 STEPS = (Step("retriever", Bm25(), 6), Step("reranker", Lexical()))
@@ -49,7 +50,7 @@ def mean_of(graph: Floats, score: Floats, kept: Bools, row: int, column: int) ->
 def test_the_middle_of_three_hears_both_sides() -> None:
     """Sentences without a known word are like nobody: they hear themselves, and as their best the lowest of the query."""
     posts = posts_of(["one", "two", "three"])
-    view = View.of(posts).heard("reranker", np.array([[1.0, 0], [5, 0], [2, 0]]))
+    view = View.of(posts).with_scores("reranker", np.array([[1.0, 0], [5, 0], [2, 0]]))
     found = arrived(view)
     assert found["beside"][:, 0].tolist() == [5.0, 1.5, 5.0]
     assert found["beside best"][:, 0].tolist() == [5.0, 2.0, 5.0]
@@ -68,7 +69,7 @@ def test_what_is_no_candidate_sends_nothing() -> None:
     assert found["post"].tolist() == [[5.0, 1.0], [5.0, 1.0]]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(scored(most_sentences=7))
 def test_against_loops_over_neighbours(case: Scored) -> None:
     score, kept, _, offsets = case
@@ -93,7 +94,7 @@ def test_against_loops_over_neighbours(case: Scored) -> None:
         for column in range(score.shape[1]):
             expected["alike twice"][row, column] = mean_of(alike, expected["alike"], kept, row, column)
     for name, values in arrived(view).items():
-        np.testing.assert_allclose(values, expected[name], atol=1e-12, err_msg=name)
+        np.testing.assert_allclose(values, expected[name], atol=1e-6, err_msg=name)  # likeness has single precision
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +107,7 @@ def test_gold_beside_noise_is_found_by_what_arrives(posts: Posts) -> None:
     gold = np.zeros((len(posts.texts), 10), bool)
     gold[posts.offsets[:-1]] = True
     told = np.roll(gold, 1, axis=0) + 0.1 * np.random.default_rng(0).normal(size=gold.shape)
-    view = View.of(posts).heard("reranker", told)
+    view = View.of(posts).with_scores("reranker", told)
     _, model, scores = taught(Propagation(), posts.relabelled(gold), view)
     assert model.document["weight"] > 0
     assert max(model.document["tune_ndcg"]) > model.document["tune_ndcg"][0] + 0.2
@@ -117,7 +118,7 @@ def test_gold_beside_noise_is_found_by_what_arrives(posts: Posts) -> None:
 
 def test_a_perfect_score_is_left_as_it_is(posts: Posts) -> None:
     assert posts.gold is not None
-    view = View.of(posts).heard("reranker", posts.gold.astype(float))
+    view = View.of(posts).with_scores("reranker", posts.gold.astype(float))
     _, model, scores = taught(Propagation(), posts, view)
     assert model.document["weight"] == 0.0
     assert scores.tolist() == posts.gold.astype(float).tolist()
@@ -125,16 +126,16 @@ def test_a_perfect_score_is_left_as_it_is(posts: Posts) -> None:
 
 def test_without_tune_posts_the_score_stays(posts: Posts) -> None:
     score = np.random.default_rng(0).normal(size=(len(posts.texts), 10))
-    view = View.of(posts).heard("reranker", score)
+    view = View.of(posts).with_scores("reranker", score)
     _, model, scores = taught(Propagation(), posts, view, tune=np.array([], np.int64))
     assert model.document["weight"] == 0.0
     assert np.array_equal(scores, score)
 
 
 @given(st.integers(0, 100))
-@settings(max_examples=10, deadline=None)
+@examples(10)
 def test_the_mixture_never_ranks_tune_worse_than_what_came_in(posts: Posts, seed: int) -> None:
-    view = View.of(posts).heard("reranker", np.random.default_rng(seed).normal(size=(len(posts.texts), 10)))
+    view = View.of(posts).with_scores("reranker", np.random.default_rng(seed).normal(size=(len(posts.texts), 10)))
     _, model, _ = taught(Propagation(), posts, view)
     assert max(model.document["tune_ndcg"]) >= model.document["tune_ndcg"][0]
     chosen = model.document["weights"].index(model.document["weight"])

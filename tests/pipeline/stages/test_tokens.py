@@ -44,6 +44,7 @@ def test_without_gold_every_sentence_scores_far_below_zero() -> None:
     assert stage.score(stage.space(View.of(corpus())), model, inputs).tolist() == [[-6.0] * 3] * 2
 
 
+@pytest.mark.neural
 class TestWithTorch:
     """On the real weights, with one layer that learns."""
 

@@ -21,14 +21,14 @@ class Clash:
     message: str
 
 
-def clashes(config: Config, given: frozenset[str]) -> Iterator[Clash]:
+def clashes(config: Config, present: frozenset[str]) -> Iterator[Clash]:
     """Everything that does not go together. ``given`` are the keys that the file itself has."""
     yield from _of_the_corpus(config)
     yield from _of_fusion(config)
     yield from _of_the_reranker(config)
     yield from _of_models(config)
     yield from _of_k(config)
-    yield from _of_gamma(config, given)
+    yield from _of_gamma(config, present)
     yield from _of_the_rule(config)
 
 
@@ -85,7 +85,7 @@ def _of_the_reranker(config: Config) -> Iterator[Clash]:
             ("reranker.kind", "reranker.keep", "retriever.keep"),
             f"[reranker] keep = {ranker.keep} is more than [retriever] keep = {before} lets through. Set it to {before} or less.",
         )
-    if ranker.hears_vectors and ranker.vectors == NONE:
+    if ranker.uses_vectors and ranker.vectors == NONE:
         yield Clash(
             ("reranker.kind", "reranker.learners", "reranker.vectors"),
             '[reranker] learners has "vectors", but vectors = "none" names no encoder. Set vectors = "minilm", for example.',
@@ -94,11 +94,11 @@ def _of_the_reranker(config: Config) -> Iterator[Clash]:
 
 def _of_models(config: Config) -> Iterator[Clash]:
     ranker = config.reranker
-    own = (ranker.vectors,) if ranker.hears_vectors else (ranker.kind,)
+    own = (ranker.vectors,) if ranker.uses_vectors else (ranker.kind,)
     yield from _unread("retriever.model", config.retriever.model, config.retriever.kind, ("retriever.kind",))
     keys = ("reranker.kind", "reranker.learners", "reranker.vectors")
     yield from _unread("reranker.model_settings", ranker.model_settings, own, keys)
-    if ranker.hears_vectors and ranker.vectors in config.retriever.kind and ranker.model_settings.changed():
+    if ranker.uses_vectors and ranker.vectors in config.retriever.kind and ranker.model_settings.changed():
         yield Clash(
             (*keys, "retriever.kind"),
             "[reranker.model_settings] is about a model that [retriever] has as well. Set it in [retriever.model] alone.",
@@ -134,9 +134,9 @@ def _of_k(config: Config) -> Iterator[Clash]:
             )
 
 
-def _of_gamma(config: Config, given: frozenset[str]) -> Iterator[Clash]:
+def _of_gamma(config: Config, present: frozenset[str]) -> Iterator[Clash]:
     chosen = config.selection
-    if chosen.policy != "mass" and chosen.gamma == TUNE and "selection.gamma" in given:
+    if chosen.policy != "mass" and chosen.gamma == TUNE and "selection.gamma" in present:
         yield Clash(
             ("selection.policy", "selection.gamma"),
             f'[selection] gamma = "{TUNE}" is for policy = "mass"; "{chosen.policy}" has no gamma. Leave it out.',

@@ -93,8 +93,8 @@ class Config:
         if spec == self.reranker.kind:
             form = {"form": self.reranker.form} if spec.startswith("http:") else {}
             return {**self.reranker.model_settings.given(spec), **form}
-        heard = self.reranker.hears_vectors and spec == self.reranker.vectors
-        return self.reranker.model_settings.given(spec) if heard else {}
+        used = self.reranker.uses_vectors and spec == self.reranker.vectors
+        return self.reranker.model_settings.given(spec) if used else {}
 
     def to_dict(self) -> dict[str, Any]:
         """The form that is written: every default filled in, ready for JSON; `parse_config` reads it back.

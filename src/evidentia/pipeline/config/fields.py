@@ -43,7 +43,7 @@ class Kind(ABC):
 
     def refused(self, code: str, value: object) -> RefusedError:
         """The refusal of a value."""
-        return RefusedError(code, self.words, said(value))
+        return RefusedError(code, self.words, described(value))
 
 
 @dataclass(frozen=True)
@@ -86,8 +86,8 @@ class Whole(Kind):
     @property
     def words(self) -> str:
         """What is taken, in words."""
-        what = "a whole number" if self.multiple == 1 else f"a multiple of {self.multiple}"
-        return f"{what} from {self.low} to {self.high}"
+        number = "a whole number" if self.multiple == 1 else f"a multiple of {self.multiple}"
+        return f"{number} from {self.low} to {self.high}"
 
     def read(self, value: object) -> int:
         """The value as it is."""
@@ -140,7 +140,9 @@ class Text(Kind):
         text = value if self.free else value.strip()
         sound = len(text) <= 10 * LONGEST if self.free else 0 < len(text) <= LONGEST and text.isprintable()
         if not sound:
-            raise RefusedError(RANGE, self.words, said(value), "It must be printable, on one line and not too long.")
+            raise RefusedError(
+                RANGE, self.words, described(value), "It must be printable, on one line and not too long."
+            )
         return text
 
 
@@ -169,7 +171,7 @@ class Choice(Kind):
         if not isinstance(value, str):
             raise self.refused(TYPE, value)
         if value not in self.options:
-            raise RefusedError(CHOICE, self.words, said(value), meant(value, self.options))
+            raise RefusedError(CHOICE, self.words, described(value), suggestion(value, self.options))
         return value
 
 
@@ -250,10 +252,10 @@ class Either(Kind):
         return self.first.written(value)
 
 
-def said(value: object) -> str:
+def described(value: object) -> str:
     """What was found, for a message: numbers and short words only.
 
-    >>> said(5), said([1, 2]), said({}), said("I have not slept in days")
+    >>> described(5), described([1, 2]), described({}), described("I have not slept in days")
     ('5', 'a list', 'a table', '<24 characters, not shown>')
     """
     if isinstance(value, bool):
@@ -266,10 +268,10 @@ def said(value: object) -> str:
     return next((name for name, kinds in named if isinstance(value, kinds)), "something else")
 
 
-def meant(word: str, known: Sequence[str], form: str = "{}") -> str:
+def suggestion(word: str, known: Sequence[str], form: str = "{}") -> str:
     """A guess at what was meant; empty where nothing is close.
 
-    >>> meant("gama", ["gamma", "k"])
+    >>> suggestion("gama", ["gamma", "k"])
     'Did you mean gamma?'
     """
     close = difflib.get_close_matches(word.lower(), known, n=1) if len(word) <= 64 else []

@@ -21,8 +21,8 @@ def settings_of(table: type) -> Iterator[tuple[str, Setting]]:
     """The keys of a table in their order."""
     hints = get_type_hints(table, include_extras=True)
     for field in fields(table):
-        found = [extra for extra in getattr(hints[field.name], "__metadata__", ()) if isinstance(extra, Setting)]
-        yield from ((field.name, setting) for setting in found)
+        settings = [extra for extra in getattr(hints[field.name], "__metadata__", ()) if isinstance(extra, Setting)]
+        yield from ((field.name, setting) for setting in settings)
 
 
 def applying(spec: str) -> tuple[str, ...]:

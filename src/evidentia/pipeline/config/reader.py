@@ -7,7 +7,7 @@ from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from typing import Any, get_type_hints
 
 from evidentia.errors import Problem, shown
-from evidentia.pipeline.config.fields import TYPE, RefusedError, Setting, meant, said
+from evidentia.pipeline.config.fields import TYPE, RefusedError, Setting, described, suggestion
 from evidentia.pipeline.config.models import settings_of
 
 UNKNOWN, MISSED = "CONFIG_UNKNOWN_KEY", "CONFIG_MISSING"
@@ -29,19 +29,19 @@ class Reader:
         known = subtables(made_of)
         self.homes = _homes(known, "")
         if not isinstance(content, Mapping):
-            self._add(TYPE, f"must be tables of settings, not {said(content)}.")
+            self._add(TYPE, f"must be tables of settings, not {described(content)}.")
             content = {}
         for key, value in content.items():
             if key not in known:
-                what = "there is no table [{}]" if isinstance(value, Mapping) else "{} stands outside the tables"
-                self._add(UNKNOWN, f"{what.format(_bare(key))}. {self._hint(str(key), list(known), '[{}]')}")
+                complaint = "there is no table [{}]" if isinstance(value, Mapping) else "{} stands outside the tables"
+                self._add(UNKNOWN, f"{complaint.format(_bare(key))}. {self._hint(str(key), list(known), '[{}]')}")
         return {name: self._table(table, content.get(name), name) for name, table in known.items()}
 
     def _table(self, made_of: type[Any], content: object, place: str) -> Any:
         if content is None:
             content = {}
         if not isinstance(content, Mapping):
-            self._add(TYPE, f"[{place}] must be a table, not {said(content)}.")
+            self._add(TYPE, f"[{place}] must be a table, not {described(content)}.")
             self.faulty.update(f"{place}.{key}" for key, _ in settings_of(made_of))
             content = {}
         settings, inner = dict(settings_of(made_of)), subtables(made_of)
@@ -82,7 +82,7 @@ class Reader:
         """What may have been meant: a key of another table, a similar one of this, else all that there are."""
         if key in self.homes:
             return f"It is a key of {' and '.join(self.homes[key])}."
-        return meant(key, known, form) or f"There are: {', '.join(known)}."
+        return suggestion(key, known, form) or f"There are: {', '.join(known)}."
 
     def _add(self, code: str, message: str) -> None:
         self.problems.append(Problem(code, f"{self.name}: {message}"))

@@ -9,7 +9,17 @@ import numpy as np
 
 from evidentia.errors import InputError
 from evidentia.pipeline.addresses import address_of, key_in, may_be_shown
-from evidentia.pipeline.config.fields import CHOICE, LONGEST, RANGE, TYPE, Kind, RefusedError, listed, meant, said
+from evidentia.pipeline.config.fields import (
+    CHOICE,
+    LONGEST,
+    RANGE,
+    TYPE,
+    Kind,
+    RefusedError,
+    described,
+    listed,
+    suggestion,
+)
 from evidentia.protocol.thresholds import parse_rule
 
 HIDDEN = "what is there, which is not shown"
@@ -37,21 +47,21 @@ class Spec(Kind):
         name, _, which = spec.partition(":")
         names = [form.partition(":")[0] for form in self.forms]
         if name not in names or not which or not spec.isprintable() or len(spec) > LONGEST:
-            found = said(value) if may_be_shown(spec) else HIDDEN
-            raise RefusedError(CHOICE, self.words, found, meant(name, (*self.plain, *names)))
+            actual = described(value) if may_be_shown(spec) else HIDDEN
+            raise RefusedError(CHOICE, self.words, actual, suggestion(name, (*self.plain, *names)))
         if name in {"openai", "http"}:
             self._check_server(self.forms[names.index(name)], which)
         return spec
 
     def _check_server(self, form: str, which: str) -> None:
         url, _, model = which.partition(",")
-        found = said(which) if may_be_shown(which) else HIDDEN
+        actual = described(which) if may_be_shown(which) else HIDDEN
         if not model and (form.endswith(",MODEL") or which.endswith(",")):
-            raise RefusedError(RANGE, listed((form,)), found, "It names no model.")
+            raise RefusedError(RANGE, listed((form,)), actual, "It names no model.")
         parts = address_of(url)
         if parts is None:
             hint = "Its address must be one like http://127.0.0.1:8000/v1."
-            raise RefusedError(RANGE, listed((form,)), found, hint)
+            raise RefusedError(RANGE, listed((form,)), actual, hint)
         if (secret := key_in(parts)) is not None:
             hint = f"The address must not hold {secret}: set api_key_env."
             raise RefusedError(RANGE, listed((form,)), HIDDEN, hint)

@@ -164,7 +164,7 @@ class RerankerConfig:
     model_settings: ModelConfig = field(default_factory=ModelConfig)
 
     @property
-    def hears_vectors(self) -> bool:
+    def uses_vectors(self) -> bool:
         """Whether an encoder is asked."""
         return self.kind == "ltr" and "vectors" in self.learners
 

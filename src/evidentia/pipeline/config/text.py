@@ -53,8 +53,8 @@ def _about(table: type[Any]) -> str:
 
 def _lines(table: type[Any], key: str, setting: Setting) -> list[str]:
     default = _default(table, key)
-    given = f"# {key} = {_toml(setting.example, setting)}" if default is None else f"{key} = {_toml(default, setting)}"
-    return ["", f"# {setting.meaning}. Takes {setting.kind.words}.", given]
+    line = f"# {key} = {_toml(setting.example, setting)}" if default is None else f"{key} = {_toml(default, setting)}"
+    return ["", f"# {setting.meaning}. Takes {setting.kind.words}.", line]
 
 
 def _row(table: type[Any], key: str, setting: Setting) -> str:

@@ -69,21 +69,21 @@ class Store:
         """The file in use. A damaged file is never repaired but succeeded by the next number: others may have it open."""
         numbers = [0]
         with suppress(OSError):
-            found = (_NUMBERED.fullmatch(file.name) for file in self._folder.glob(f"{self._key}-*.sqlite"))
-            numbers += [int(number[1]) for number in found if number]
+            matches = (_NUMBERED.fullmatch(file.name) for file in self._folder.glob(f"{self._key}-*.sqlite"))
+            numbers += [int(number[1]) for number in matches if number]
         return self._folder / f"{self._key}-{max(numbers)}.sqlite"
 
     def get(self, hashes: Sequence[bytes]) -> dict[bytes, Row]:
         """What is there, of what is asked for."""
 
         def read(connection: sqlite3.Connection) -> dict[bytes, Row]:
-            found: dict[bytes, Row] = {}
+            rows: dict[bytes, Row] = {}
             for start in range(0, len(hashes), _PER_QUERY):
-                found |= _read(connection, hashes[start : start + _PER_QUERY], self._numbers)
-            lengths = {len(row) for row in found.values()}
+                rows |= _read(connection, hashes[start : start + _PER_QUERY], self._numbers)
+            lengths = {len(row) for row in rows.values()}
             if len(lengths) > 1 if self.width is None else any(length % self.width for length in lengths):
                 raise _DamagedError
-            return found
+            return rows
 
         return self._attempt(read, {})
 
@@ -161,12 +161,12 @@ def _is_damage(error: sqlite3.Error) -> bool:
 def _read(connection: sqlite3.Connection, hashes: Sequence[bytes], numbers: np.dtype[Any]) -> dict[bytes, Row]:
     places = ",".join("?" * len(hashes))
     asked = connection.execute(f"SELECT hash, value, checksum FROM kept WHERE hash IN ({places})", hashes)
-    found = {}
+    rows = {}
     for key, value, checksum in asked:
         if not isinstance(value, bytes) or len(value) % numbers.itemsize or checksum != _checksum(key, value):
             raise _DamagedError
-        found[key] = np.frombuffer(value, numbers).astype(numbers.newbyteorder("="))
-    return found
+        rows[key] = np.frombuffer(value, numbers).astype(numbers.newbyteorder("="))
+    return rows
 
 
 def _checksum(key: bytes, value: bytes) -> int:

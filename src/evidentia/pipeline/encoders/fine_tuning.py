@@ -104,8 +104,8 @@ class FineTuned:
         """Read what ``save`` wrote; weights that are not the ones of the record are refused."""
         try:
             document = loads((folder / DOCUMENT).read_text(encoding="utf-8"))
-            given = document["lesson"]
-            lesson = Lesson(**{**given, "losses": tuple(given["losses"])})
+            content = document["lesson"]
+            lesson = Lesson(**{**content, "losses": tuple(content["losses"])})
             right = document["schema"] == SCHEMA
         except (OSError, ValueError, LookupError, TypeError):
             right = False
@@ -125,14 +125,14 @@ class FineTuned:
     @classmethod
     def from_parts(cls, saved: Parts) -> FineTuned:
         """The model that ``to_parts`` wrote down."""
-        given = saved.document["lesson"]
+        content = saved.document["lesson"]
         tokenizer, model = _load(minilm_folder())
         torch = neural("torch")
         try:
             model.load_state_dict({name: torch.from_numpy(value.copy()) for name, value in saved.arrays.items()})
         except (RuntimeError, TypeError):
             raise InputError("The weights of the fine-tuned cross-encoder are not those of a MiniLM.") from None
-        return cls(tokenizer, model, Lesson(**{**given, "losses": tuple(given["losses"])}))
+        return cls(tokenizer, model, Lesson(**{**content, "losses": tuple(content["losses"])}))
 
 
 def is_fine_tuned(folder: Path) -> bool:

@@ -56,10 +56,10 @@ def run_batches(
     lengths: Sequence[int], run: Callable[[list[int]], Any], width: int, progress: Progress | None
 ) -> NDArray[np.float32]:
     """The rows that ``run`` gives for the places of each batch, put back into the order of the texts."""
-    made = np.zeros((len(lengths), width), np.float32)
+    outputs = np.zeros((len(lengths), width), np.float32)
     for batch, rows in each_batch(lengths, run, progress):
-        made[batch] = rows
-    return made
+        outputs[batch] = rows
+    return outputs
 
 
 def each_batch(

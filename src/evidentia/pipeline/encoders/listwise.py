@@ -43,28 +43,28 @@ class ListwiseScorer:
     ) -> NDArray[np.float32]:
         """One score per pair."""
         same_length(len(queries), len(passages))
-        made = np.zeros(len(queries), np.float32)
+        scores = np.zeros(len(queries), np.float32)
         for run in runs_of(queries):
             with neural("torch").inference_mode():
-                told = self._model.rerank(queries[run[0]], [passages[place] for place in run])
-            made[run] = np.array(in_order(told, len(run), "relevance_score"), np.float32)
+                answer = self._model.rerank(queries[run[0]], [passages[place] for place in run])
+            scores[run] = np.array(in_order(answer, len(run), "relevance_score"), np.float32)
             if progress is not None:
                 progress(run[-1] + 1, len(queries))
-        return finite(made, self._source.name)
+        return finite(scores, self._source.name)
 
     @cached_property
     def _model(self) -> Any:
-        given, kind = self._settings, neural("transformers").AutoModel
-        precision = getattr(neural("torch"), given.dtype)
+        settings, kind = self._settings, neural("transformers").AutoModel
+        precision = getattr(neural("torch"), settings.dtype)
         with quiet():
-            made = loaded(
+            model = loaded(
                 self._source,
                 lambda: kind.from_pretrained(
                     self._source.name, revision=self._source.revision, dtype=precision, trust_remote_code=True
                 ),
             )
-        if not callable(getattr(made, "rerank", None)):
+        if not callable(getattr(model, "rerank", None)):
             raise InputError(
                 f"{typed(self._source.name)} has no rerank function. Is it for cross-encoder:NAME_OR_PATH?"
             )
-        return made.eval() if given.device is None else made.to(given.device).eval()
+        return model.eval() if settings.device is None else model.to(settings.device).eval()

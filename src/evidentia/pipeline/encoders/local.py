@@ -68,28 +68,30 @@ class SentenceTransformerEncoder:
 
     def encode(self, texts: Sequence[str], *, kind: Kind, progress: Progress | None = None) -> Vectors:
         """One vector per text, with the prompt of its kind."""
-        given = self._settings
+        settings = self._settings
         model = self._model
         if kind == "query":
-            ask, prompt, name = model.encode_query, given.query_prompt, given.prompt_name
+            ask, prompt, name = model.encode_query, settings.query_prompt, settings.prompt_name
         else:
-            ask, prompt, name = model.encode_document, given.passage_prompt, None
+            ask, prompt, name = model.encode_document, settings.passage_prompt, None
         if not texts:
             return np.zeros((0, model.get_embedding_dimension() or 0), np.float32)
-        made = ask(list(texts), prompt=prompt, prompt_name=name, batch_size=given.batch_size, show_progress_bar=False)
+        vectors = ask(
+            list(texts), prompt=prompt, prompt_name=name, batch_size=settings.batch_size, show_progress_bar=False
+        )
         if progress is not None:
             progress(len(texts), len(texts))
-        return unit_vectors(made, model=self._source.name, normalize=given.normalize)
+        return unit_vectors(vectors, model=self._source.name, normalize=settings.normalize)
 
     @cached_property
     def _model(self) -> Any:
-        made = load_model("SentenceTransformer", self._source, self._settings)
+        model = load_model("SentenceTransformer", self._source, self._settings)
         name = self._settings.prompt_name
-        if name is not None and name not in made.prompts:
-            raise InputError(f"The model has no prompt {name!r}. It has: {', '.join(made.prompts) or 'none'}.")
+        if name is not None and name not in model.prompts:
+            raise InputError(f"The model has no prompt {name!r}. It has: {', '.join(model.prompts) or 'none'}.")
         if self._settings.max_seq_length is not None:
-            made.max_seq_length = self._settings.max_seq_length
-        return made.eval()
+            model.max_seq_length = self._settings.max_seq_length
+        return model.eval()
 
 
 class CrossEncoderScorer:
@@ -112,7 +114,7 @@ class CrossEncoderScorer:
         same_length(len(queries), len(passages))
         if not queries:
             return np.zeros(0, np.float32)
-        made = self._model.predict(
+        scores = self._model.predict(
             list(zip(queries, passages, strict=True)),
             batch_size=self._settings.batch_size,
             activation_fn=neural("torch").nn.Identity(),
@@ -120,16 +122,16 @@ class CrossEncoderScorer:
         )
         if progress is not None:
             progress(len(queries), len(queries))
-        return finite(np.asarray(made, np.float32).reshape(len(queries)), self._source.name)
+        return finite(np.asarray(scores, np.float32).reshape(len(queries)), self._source.name)
 
     @cached_property
     def _model(self) -> Any:
-        made = load_model("CrossEncoder", self._source, self._settings, max_length=self._settings.max_seq_length)
-        if made.num_labels != 1:
+        model = load_model("CrossEncoder", self._source, self._settings, max_length=self._settings.max_seq_length)
+        if model.num_labels != 1:
             raise InputError(
-                f"The cross-encoder has {made.num_labels} outputs; a reranker has one. Train one with num_labels=1."
+                f"The cross-encoder has {model.num_labels} outputs; a reranker has one. Train one with num_labels=1."
             )
-        return made.eval()
+        return model.eval()
 
 
 def load_model(kind: str, source: Source, settings: LocalSettings, **more: Any) -> Any:

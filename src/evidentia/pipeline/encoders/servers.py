@@ -67,30 +67,30 @@ class ServerEncoder:
         return unit_vectors(np.concatenate(parts), model=self._model, normalize=self._settings.normalize)
 
     def _body(self, texts: Sequence[str], kind: Kind) -> dict[str, Any]:
-        given = self._settings
+        settings = self._settings
         prompt, more = (
-            (given.query_prompt, given.query_fields)
+            (settings.query_prompt, settings.query_fields)
             if kind == "query"
-            else (given.passage_prompt, given.passage_fields)
+            else (settings.passage_prompt, settings.passage_fields)
         )
-        size = {} if given.dimensions is None else {"dimensions": given.dimensions}
-        made = {"model": self._model, "input": [prompt + text for text in texts], "encoding_format": "float"}
-        return {**made, **size, **more}
+        size = {} if settings.dimensions is None else {"dimensions": settings.dimensions}
+        body = {"model": self._model, "input": [prompt + text for text in texts], "encoding_format": "float"}
+        return {**body, **size, **more}
 
     def _vectors(self, answer: Any, count: int) -> NDArray[np.float32]:
         """The vectors in the order of the texts; all of one length, and of the same as ever before."""
         listed = in_order(_listed(answer, "data"), count, "embedding")
         try:
             with np.errstate(over="ignore"):  # too large becomes infinite, and is refused as such
-                made = np.asarray(listed, np.float32)
+                vectors = np.asarray(listed, np.float32)
         except (TypeError, ValueError):
             raise ServerError(f"{self._model}: the vectors are not lists of numbers of one length.") from None
-        if made.ndim != 2 or made.shape[1] == 0:
+        if vectors.ndim != 2 or vectors.shape[1] == 0:
             raise ServerError(f"{self._model}: the vectors are not lists of numbers of one length.")
-        if self._width not in {None, made.shape[1]}:
-            raise ServerError(f"{self._model}: a vector has {made.shape[1]} numbers, expected {self._width}.")
-        self._width = int(made.shape[1])
-        return made
+        if self._width not in {None, vectors.shape[1]}:
+            raise ServerError(f"{self._model}: a vector has {vectors.shape[1]} numbers, expected {self._width}.")
+        self._width = int(vectors.shape[1])
+        return vectors
 
 
 class ServerPairScorer:
@@ -112,15 +112,15 @@ class ServerPairScorer:
     ) -> NDArray[np.float32]:
         """One score per pair. Pairs that are neighbours and have the same query go together."""
         same_length(len(queries), len(passages))
-        made = np.zeros(len(queries), np.float32)
+        scores = np.zeros(len(queries), np.float32)
         for run in runs_of(queries):
             size = len(run) if self._settings.listwise else self._settings.batch_size
             for start in range(0, len(run), size):
                 batch = run[start : start + size]
-                made[batch] = self._ranked(queries[batch[0]], [passages[place] for place in batch])
+                scores[batch] = self._ranked(queries[batch[0]], [passages[place] for place in batch])
                 if progress is not None:
                     progress(batch[-1] + 1, len(queries))
-        return made
+        return scores
 
     def _ranked(self, query: str, passages: list[str]) -> NDArray[np.float32]:
         jina = self._settings.form == "jina"
@@ -151,15 +151,15 @@ def in_order(listed: Sequence[Any], count: int, name: str) -> list[Any]:
     """
     if len(listed) != count:
         raise ServerError(f"The server was sent {counted(count, 'text')} and answered for {len(listed):,}.")
-    found: dict[int, Any] = {}
-    for one in listed:
-        place = one.get("index") if isinstance(one, Mapping) else None
-        if not isinstance(place, int) or isinstance(place, bool) or one.get(name) is None:
+    values: dict[int, Any] = {}
+    for entry in listed:
+        place = entry.get("index") if isinstance(entry, Mapping) else None
+        if not isinstance(place, int) or isinstance(place, bool) or entry.get(name) is None:
             raise ServerError(f"The server's answer lacks index or {name}.")
-        found[place] = one[name]
-    if sorted(found) != list(range(count)):
+        values[place] = entry[name]
+    if sorted(values) != list(range(count)):
         raise ServerError(f"The server's answer does not number {counted(count, 'text')} from 0 without gap or repeat.")
-    return [found[place] for place in range(count)]
+    return [values[place] for place in range(count)]
 
 
 def _listed(answer: Any, name: str | None) -> Sequence[Any]:

@@ -69,8 +69,8 @@ def checked_url(url: str, api_key_env: str | None = None) -> str:
     """The address, if texts, and a key if there is one, can be sent there; a key inside it would end up in files."""
     parts = address_of(url)
     if parts is None:
-        what = typed(url) if may_be_shown(url) else "What is given (and not shown)"
-        raise InputError(f"{what} is not an address like http://127.0.0.1:8000/v1.")
+        subject = typed(url) if may_be_shown(url) else "What is given (and not shown)"
+        raise InputError(f"{subject} is not an address like http://127.0.0.1:8000/v1.")
     if (secret := key_in(parts)) is not None:
         raise InputError(f"The address holds {secret}. Leave it out and set api_key_env.")
     if api_key_env is not None and not is_private(parts):
@@ -91,7 +91,7 @@ def ask(url: str, body: Mapping[str, Any], settings: ServerSettings) -> Any:
         except _AgainError as failed:
             pause = settings.backoff * 2**attempt if failed.after is None else failed.after
             if attempt == settings.retries or pause > settings.longest_wait:
-                raise ServerError(_given_up(url, failed, attempt + 1, pause)) from None
+                raise ServerError(_giving_up_message(url, failed, attempt + 1, pause)) from None
             time.sleep(pause)
     raise AssertionError("unreachable")
 
@@ -138,32 +138,32 @@ def _refused(url: str, error: HTTPError) -> NoReturn:
 def _code(error: HTTPError) -> str:
     """The server's own short code for what is wrong, if it gives one; never its message."""
     try:
-        told = json.loads(error.read(65536))["error"]
-        code = told.get("code") or told.get("type")
+        details = json.loads(error.read(65536))["error"]
+        code = details.get("code") or details.get("type")
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError, OSError, HTTPException):
         return ""
     return f" ({shown(code)})" if isinstance(code, str | int) else ""
 
 
-def _retry_after(told: str | None) -> float | None:
+def _retry_after(header: str | None) -> float | None:
     """Seconds to wait, from a number or a date."""
-    if told is None:
+    if header is None:
         return None
     try:
-        return max(0.0, float(told))
+        return max(0.0, float(header))
     except ValueError:
         pass
     try:
-        return max(0.0, parsedate_to_datetime(told).timestamp() - time.time())
+        return max(0.0, parsedate_to_datetime(header).timestamp() - time.time())
     except ValueError:
         return None
 
 
-def _given_up(url: str, failed: _AgainError, attempts: int, pause: float) -> str:
-    told = f"{_host(url)} failed {counted(attempts, 'time')}, last with {failed.reason}."
+def _giving_up_message(url: str, failed: _AgainError, attempts: int, pause: float) -> str:
+    message = f"{_host(url)} failed {counted(attempts, 'time')}, last with {failed.reason}."
     if failed.after is not None and pause > 0:
-        told += f" It asks to wait {pause:g} s; longest_wait allows longer pauses."
-    return told + " What it answered before is in the cache, if that is on: run again to continue."
+        message += f" It asks to wait {pause:g} s; longest_wait allows longer pauses."
+    return message + " What it answered before is in the cache, if that is on: run again to continue."
 
 
 def _headers(settings: ServerSettings) -> dict[str, str]:

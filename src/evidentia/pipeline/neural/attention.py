@@ -56,9 +56,9 @@ def fit_attention(
         network = _build(**sizes)
 
         def loss(batch: list[int]) -> Tensor:
-            said = _logits(network, *_padded(states, ends, np.array(batch)), dropout=_DROPOUT)
+            logits = _logits(network, *_padded(states, ends, np.array(batch)), dropout=_DROPOUT)
             truth = torch.from_numpy(gold[batch].astype(np.float32))
-            return torch.nn.functional.binary_cross_entropy_with_logits(said, truth)
+            return torch.nn.functional.binary_cross_entropy_with_logits(logits, truth)
 
         head = [weights for name, part in network.items() if name != "layers" for weights in part.parameters()]
         rates = {
@@ -71,7 +71,7 @@ def fit_attention(
     return Parts(about, weights)
 
 
-def ask_attention(model: Parts, states: States, ends: Ints) -> Floats:
+def predict_attention(model: Parts, states: States, ends: Ints) -> Floats:
     """The log odds of every sentence for every criterion, the same whatever sentences are asked about with it."""
     torch = neural("torch")
     network = _build(**{name: int(model.document[name]) for name in ("layers", "width", "criteria")})
@@ -116,8 +116,8 @@ def _logits(network: Network, states: Tensor, mask: Tensor, *, dropout: float = 
     hidden = run_layers(network["layers"], states, mask)
     share = network["look"](hidden).masked_fill(~mask.unsqueeze(2), UNHEARD).softmax(1)
     pooled = torch.bmm(share.transpose(1, 2), hidden)  # sentences x criteria x width
-    heard = torch.nn.functional.dropout(pooled, dropout, training=dropout > 0)
-    return (heard * network["weigh"].weight).sum(2) + network["weigh"].bias
+    kept = torch.nn.functional.dropout(pooled, dropout, training=dropout > 0)
+    return (kept * network["weigh"].weight).sum(2) + network["weigh"].bias
 
 
 def _padded(states: States, ends: Ints, rows: Ints) -> tuple[Tensor, Tensor]:

@@ -120,9 +120,9 @@ def _lifted(vectors: Single) -> Single:
 
 def check_widths(graphs: Graphs, features: int, criterion: int) -> None:
     """Refuse graphs whose nodes or criteria have another number of features than the network was made for."""
-    given = (graphs.node_width, graphs.query_width)
-    if given != (features, criterion):
+    widths = (graphs.node_width, graphs.query_width)
+    if widths != (features, criterion):
         raise InputError(
-            f"The graphs have {given[0]} node features and criteria of {given[1]} numbers; the network was fitted to "
+            f"The graphs have {widths[0]} node features and criteria of {widths[1]} numbers; the network was fitted to "
             f"{features} and {criterion}. Use the encoder and the features it was fitted with."
         )

@@ -42,7 +42,7 @@ class NoEvidenceGate(GraphModel):
         progress: Progress | None = None,
     ) -> Self:
         """Learn from every query by its log-loss; the log-loss on TUNE decides when to stop."""
-        given = settings or GraphSettings()
+        chosen = settings or GraphSettings()
         if has_evidence.all() or not has_evidence.any():
             raise InputError(
                 "TRAIN has queries of one kind only, with or without evidence: there is nothing to tell apart."
@@ -50,19 +50,19 @@ class NoEvidenceGate(GraphModel):
         scaling = Scaling.fitted(graphs)
         batches, places = Batches(graphs, scaling), np.arange(len(graphs))
         with reproducible(seed):
-            parts = build_gate(given, graphs.node_width, graphs.query_width)
+            parts = build_gate(chosen, graphs.node_width, graphs.query_width)
             training = train(
                 parts,
-                lambda some: _loss(parts, batches.take(some), has_evidence[some], given, "mean"),
-                lambda rng: shuffled(_drawn(places, given.share, rng), given.batch_size, rng),
-                tune_loss=None if tune is None else _tune_loss(parts, *tune, scaling, given),
-                settings=given,
+                lambda some: _loss(parts, batches.take(some), has_evidence[some], chosen, "mean"),
+                lambda rng: shuffled(_drawn(places, chosen.share, rng), chosen.batch_size, rng),
+                tune_loss=None if tune is None else _tune_loss(parts, *tune, scaling, chosen),
+                settings=chosen,
                 seed=seed,
                 epochs=epochs,
                 patience=patience,
                 progress=progress,
             )
-        return cls(given, scaling, parts, training)
+        return cls(chosen, scaling, parts, training)
 
 
 def _drawn(places: Ints, share: float, rng: np.random.Generator) -> Ints:

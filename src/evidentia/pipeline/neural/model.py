@@ -50,8 +50,8 @@ class GraphModel(ABC):
         batches = Batches(graphs, self.scaling)
         with neural("torch").inference_mode(), one_thread():
             cut = (batches.take(places) for places in batches.in_order(at_once))
-            made = [self.logits(self._parts, batch, self.settings).numpy() for batch in cut]
-        return np.concatenate([np.zeros(0), *made])
+            parts = [self.logits(self._parts, batch, self.settings).numpy() for batch in cut]
+        return np.concatenate([np.zeros(0), *parts])
 
     def to_parts(self) -> stage.Parts:
         """The network as a document and arrays."""

@@ -30,7 +30,7 @@ def reranker_logits(parts: Parts, batch: Batch, settings: GraphSettings) -> Tens
     first = _mixed(parts, batch, parts["criterion"](batch.criterion))
     hidden = first
     for layer in range(settings.layers):
-        hidden = _told_by_neighbours(parts, layer, hidden, batch, settings)
+        hidden = _neighbour_messages(parts, layer, hidden, batch, settings)
     return parts["head"](neural("torch").cat([first, hidden], dim=1)).squeeze(1)
 
 
@@ -55,9 +55,9 @@ def gate_logits(parts: Parts, batch: Batch, settings: GraphSettings) -> Tensor:
     criterion = parts["criterion"](batch.criterion)
     hidden = _mixed(parts, batch, criterion)
     for layer in range(settings.layers):
-        hidden = _told_by_neighbours(parts, layer, hidden, batch, settings)
-        criterion = _told_by_sentences(parts, layer, criterion, hidden, batch, heads=settings.heads)
-        hidden = _told_by_criterion(parts, layer, criterion, hidden, batch)
+        hidden = _neighbour_messages(parts, layer, hidden, batch, settings)
+        criterion = _sentence_messages(parts, layer, criterion, hidden, batch, heads=settings.heads)
+        hidden = _criterion_message(parts, layer, criterion, hidden, batch)
     pooled = [criterion, *_pooled(parts, criterion, hidden, batch)]
     return parts["head"](neural("torch").cat(pooled, dim=1)).squeeze(1)
 
@@ -84,7 +84,7 @@ def _trunk(settings: GraphSettings, features: int, criterion: int) -> dict[str, 
         "dropout": nn.Dropout(settings.dropout),
     }
     for layer in range(settings.layers):
-        parts |= {f"{name}{layer}": made for name, made in _convolution(settings).items()}
+        parts |= {f"{name}{layer}": module for name, module in _convolution(settings).items()}
         parts[f"norm{layer}"] = nn.LayerNorm(size)
     return parts
 
@@ -95,8 +95,8 @@ def _convolution(settings: GraphSettings) -> dict[str, Any]:
     if settings.conv == "sage":
         return {name: layers.GraphConv(size, size, aggr="mean") for name in ("steps", "likeness")}
     kind = {"gat": layers.GATConv, "gatv2": layers.GATv2Conv}[settings.conv]
-    made = kind(size, size // settings.heads, settings.heads, edge_dim=EDGE_FEATURES, add_self_loops=False)
-    return {"conv": made}
+    convolution = kind(size, size // settings.heads, settings.heads, edge_dim=EDGE_FEATURES, add_self_loops=False)
+    return {"conv": convolution}
 
 
 def _head(width: int, settings: GraphSettings) -> Any:
@@ -111,19 +111,19 @@ def _mixed(parts: Parts, batch: Batch, criterion: Tensor) -> Tensor:
     return parts["mix"](neural("torch").cat([nodes, asked, nodes * asked], dim=1))
 
 
-def _told_by_neighbours(parts: Parts, layer: int, hidden: Tensor, batch: Batch, settings: GraphSettings) -> Tensor:
+def _neighbour_messages(parts: Parts, layer: int, hidden: Tensor, batch: Batch, settings: GraphSettings) -> Tensor:
     torch = neural("torch")
     if settings.conv == "sage":
         step = batch.edge_features[:, 1] > 0
         strength = torch.sigmoid(batch.edge_features[:, 0])  # weights are standardised, so they may be negative
-        told = parts[f"steps{layer}"](hidden, batch.edges[:, step], strength[step])
-        told = told + parts[f"likeness{layer}"](hidden, batch.edges[:, ~step], strength[~step])
+        messages = parts[f"steps{layer}"](hidden, batch.edges[:, step], strength[step])
+        messages = messages + parts[f"likeness{layer}"](hidden, batch.edges[:, ~step], strength[~step])
     else:
-        told = parts[f"conv{layer}"](hidden, batch.edges, batch.edge_features)
-    return hidden + parts["dropout"](torch.nn.functional.gelu(parts[f"norm{layer}"](told)))
+        messages = parts[f"conv{layer}"](hidden, batch.edges, batch.edge_features)
+    return hidden + parts["dropout"](torch.nn.functional.gelu(parts[f"norm{layer}"](messages)))
 
 
-def _told_by_sentences(
+def _sentence_messages(
     parts: Parts, layer: int, criterion: Tensor, hidden: Tensor, batch: Batch, *, heads: int
 ) -> Tensor:
     """The criterion attends to the sentences of its query, with several heads."""
@@ -135,7 +135,7 @@ def _told_by_sentences(
     return parts[f"criterion_norm{layer}"](criterion + parts["dropout"](parts[f"taken{layer}"](taken)))
 
 
-def _told_by_criterion(parts: Parts, layer: int, criterion: Tensor, hidden: Tensor, batch: Batch) -> Tensor:
+def _criterion_message(parts: Parts, layer: int, criterion: Tensor, hidden: Tensor, batch: Batch) -> Tensor:
     """Each sentence takes in the criterion's state, as far as its gate is open."""
     torch, state = neural("torch"), criterion[batch.query]
     share = torch.sigmoid(parts[f"open{layer}"](torch.cat([hidden, state], dim=1)))

@@ -50,31 +50,31 @@ class GraphReranker(GraphModel):
         The loss is that of ranking gold above the rest of its query, plus that of every sentence by itself. TUNE, with one
         fixed draw of queries without gold, decides when to stop.
         """
-        given = settings or GraphSettings()
+        chosen = settings or GraphSettings()
         scaling = Scaling.fitted(graphs)
         batches, has_gold = Batches(graphs, scaling), _with_gold(graphs, gold_nodes)
         if not has_gold.any():
             raise InputError("No TRAIN query has gold among its candidates: there is nothing to learn an order from.")
         with reproducible(seed):
-            parts = build_reranker(given, graphs.node_width, graphs.query_width)
+            parts = build_reranker(chosen, graphs.node_width, graphs.query_width)
             training = train(
                 parts,
-                lambda places: _loss(parts, batches.take(places), gold_nodes, given),
-                lambda rng: shuffled(_drawn(has_gold, given.negatives, rng), given.batch_size, rng),
-                tune_loss=None if tune is None else _tune_loss(parts, *tune, scaling, given, seed=seed),
-                settings=given,
+                lambda places: _loss(parts, batches.take(places), gold_nodes, chosen),
+                lambda rng: shuffled(_drawn(has_gold, chosen.negatives, rng), chosen.batch_size, rng),
+                tune_loss=None if tune is None else _tune_loss(parts, *tune, scaling, chosen, seed=seed),
+                settings=chosen,
                 seed=seed,
                 epochs=epochs,
                 patience=patience,
                 progress=progress,
             )
-        return cls(given, scaling, parts, training)
+        return cls(chosen, scaling, parts, training)
 
 
 def _with_gold(graphs: Graphs, gold: Bools) -> Bools:
     """Which queries have gold among their nodes."""
-    found = np.concatenate([[0], np.cumsum(gold)])[graphs.offsets]
-    return np.diff(found) > 0
+    totals = np.concatenate([[0], np.cumsum(gold)])[graphs.offsets]
+    return np.diff(totals) > 0
 
 
 def _drawn(has_gold: Bools, negatives: float, rng: np.random.Generator) -> Ints:

@@ -42,10 +42,10 @@ class GraphSettings:
             raise InputError(f"share must be above 0 and at most 1, not {self.share}.")
 
 
-def graph_settings(given: Mapping[str, Any], where: str = "graph network") -> GraphSettings:
+def graph_settings(content: Mapping[str, Any], where: str = "graph network") -> GraphSettings:
     """The settings, checked.
 
     >>> graph_settings({"conv": "sage"}).conv
     'sage'
     """
-    return read_settings(GraphSettings, given, where)
+    return read_settings(GraphSettings, content, where)

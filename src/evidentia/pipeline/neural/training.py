@@ -87,11 +87,11 @@ def _learn(parts: Parts, optimizer: Any, loss: Callable[[Ints], Tensor], batches
     losses = []
     for places in batches:
         optimizer.zero_grad()
-        found = loss(places)
-        found.backward()
+        value = loss(places)
+        value.backward()
         clip(parts.parameters(), 1.0)
         optimizer.step()
-        losses.append(float(found.detach()))
+        losses.append(float(value.detach()))
     return float(np.mean(losses))
 
 

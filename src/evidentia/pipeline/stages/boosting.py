@@ -56,10 +56,10 @@ def fit_trees(
     with threadpool_limits(limits=1, user_api="openmp"):
         model = trainer.fit(features, labels)
         expected = model.decision_function(asked)
-    found = [_questions(one[0].nodes) for one in model._predictors]
-    parts = Parts({"baseline": float(model._baseline_prediction.item())}, _stacked(found))
+    questions = [_questions(predictor[0].nodes) for predictor in model._predictors]
+    parts = Parts({"baseline": float(model._baseline_prediction.item())}, _stacked(questions))
     # the layout of the nodes is not part of scikit-learn's promise, so what we took is compared with what it says itself
-    if not np.allclose(ask_trees(parts, asked), expected, atol=1e-9):
+    if not np.allclose(predict_trees(parts, asked), expected, atol=1e-9):
         raise RuntimeError("this release of scikit-learn lays out its trees in another way")
     return parts
 
@@ -98,13 +98,13 @@ def _stacked(trees: list[tuple[list[tuple[int, float, int]], list[float]]]) -> d
     return {"feature": feature, "threshold": threshold, "mask": mask, "value": value}
 
 
-def ask_trees(model: Parts, features: Matrix) -> Floats:
+def predict_trees(model: Parts, features: Matrix) -> Floats:
     """The log odds of every row."""
-    said = np.full(len(features), float(model.document["baseline"]))
+    odds = np.full(len(features), float(model.document["baseline"]))
     for start in range(0, len(features), _CHUNK):
         columns = np.ascontiguousarray(features[start : start + _CHUNK].T, np.float64)
-        said[start : start + _CHUNK] += _sum_of_leaves(model, columns)
-    return said
+        odds[start : start + _CHUNK] += _sum_of_leaves(model, columns)
+    return odds
 
 
 def _sum_of_leaves(model: Parts, columns: Floats) -> Floats:

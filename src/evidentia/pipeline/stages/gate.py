@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from evidentia.array_types import Bools, Floats, Ints
 from evidentia.corpus.posts import offsets_of
 from evidentia.pipeline.stage import Lesson, Parts, Per, View, best, ranks, worst
-from evidentia.pipeline.stages.boosting import ask_trees, fit_trees
+from evidentia.pipeline.stages.boosting import fit_trees, predict_trees
 from evidentia.pipeline.stages.features import other_criteria
-from evidentia.pipeline.stages.ltr import ask_logistic, fit_logistic, one_per_criterion
+from evidentia.pipeline.stages.ltr import fit_logistic, one_per_criterion, predict_logistic
 from evidentia.tables.queries import Frozen
 
 Classifier = Literal["blend", "boosting", "logistic"]
@@ -69,12 +69,12 @@ class PooledGate:
     def score(self, space: Parts, model: Parts, inputs: QueryTable) -> Floats:
         """The log odds that each query has evidence, posts x criteria."""
         features = _flat(inputs.values)
-        said = []
+        answers = []
         if self.model != "logistic":
-            said.append(ask_trees(model, features))
+            answers.append(predict_trees(model, features))
         if self.model != "boosting":
-            said.append(ask_logistic(model, one_per_criterion(features, inputs.values.shape[1])))
-        odds: Floats = np.mean(said, axis=0).reshape(inputs.values.shape[:2])
+            answers.append(predict_logistic(model, one_per_criterion(features, inputs.values.shape[1])))
+        odds: Floats = np.mean(answers, axis=0).reshape(inputs.values.shape[:2])
         return odds
 
 
@@ -92,8 +92,8 @@ class BestCandidate:
 
     def inputs(self, space: Parts, view: View) -> QueryTable:
         """The best score of every query."""
-        found = best(view.scores[self.source], view.kept, view.posts.offsets)
-        return QueryTable(("best",), found[:, :, None], view.posts.offsets)
+        highest = best(view.scores[self.source], view.kept, view.posts.offsets)
+        return QueryTable(("best",), highest[:, :, None], view.posts.offsets)
 
     def fit(self, inputs: QueryTable, lesson: Lesson, *, seed: int) -> Parts:
         """Nothing to learn from labels."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from evidentia.array_types import Bools, Floats, Ints
 from evidentia.corpus.posts import offsets_of, rows_of
 from evidentia.pipeline.stage import Lesson, Parts, Per, View, candidates_of, worst
-from evidentia.pipeline.stages.boosting import ask_trees, fit_trees
+from evidentia.pipeline.stages.boosting import fit_trees, predict_trees
 from evidentia.pipeline.stages.features import candidate_features
 from evidentia.tables.queries import Frozen
 
@@ -72,9 +72,9 @@ class LearnToRank:
         features = inputs.values[inputs.kept]
         scores = np.zeros(inputs.kept.shape)
         if self.model == "boosting":
-            scores[inputs.kept] = ask_trees(model, features)
+            scores[inputs.kept] = predict_trees(model, features)
         else:
-            scores[inputs.kept] = ask_logistic(model, one_per_criterion(features, inputs.kept.shape[1]))
+            scores[inputs.kept] = predict_logistic(model, one_per_criterion(features, inputs.kept.shape[1]))
         return np.where(inputs.kept, scores, worst(scores, inputs.kept, inputs.offsets)[inputs.owner])
 
 
@@ -100,7 +100,7 @@ def fit_logistic(features: Floats, labels: Bools, *, strength: float = 1.0) -> P
     return Parts({"bias": bias}, {"mean": mean, "scale": scale, "weights": weights})
 
 
-def ask_logistic(model: Parts, features: Floats) -> Floats:
+def predict_logistic(model: Parts, features: Floats) -> Floats:
     """The log odds of every row."""
     standard = (features - model.arrays["mean"]) / model.arrays["scale"]
     # a product of BLAS rounds by where a row stands among the others; this one does not

@@ -69,8 +69,8 @@ def sentence_vectors(model: Encoder, texts: Sequence[str], space: Parts) -> NDAr
 def criterion_vectors(model: Encoder, criteria: Sequence[Criterion]) -> list[NDArray[np.float32]]:
     """For each criterion the vectors of its text and of its prototypes."""
     wordings = [(criterion.text, *criterion.prototypes) for criterion in criteria]
-    made = unit(model.encode([text for texts in wordings for text in texts], kind="query"))
-    return np.split(made, np.cumsum([len(texts) for texts in wordings])[:-1])
+    vectors = unit(model.encode([text for texts in wordings for text in texts], kind="query"))
+    return np.split(vectors, np.cumsum([len(texts) for texts in wordings])[:-1])
 
 
 def encoder_space(model: Encoder, criteria: Sequence[Criterion]) -> Parts:
@@ -86,7 +86,7 @@ def products(vectors: NDArray[np.float32], weights: NDArray[np.float32] | Floats
     [[1.0, 2.0, 3.0]]
     """
     wide = weights.astype(np.float64)
-    made = np.empty((len(vectors), wide.shape[1]))
+    scores = np.empty((len(vectors), wide.shape[1]))
     for start, stop in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
-        made[start:stop] = vectors[start:stop].astype(np.float64) @ wide
-    return made
+        scores[start:stop] = vectors[start:stop].astype(np.float64) @ wide
+    return scores

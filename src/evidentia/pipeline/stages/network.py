@@ -102,8 +102,8 @@ class GraphNetwork(_OverGraphs):
         )
         fitted = self._several(lambda own: fit(seed=own), seed)
         kept, offsets = tune.asked.kept, tune.asked.offsets
-        said = tune.asked.spread(_said(GraphReranker, fitted, tune.asked))
-        weight = choose_weight(tune.given, said, kept=kept, gold=tune.gold, offsets=offsets)
+        refined = tune.asked.spread(_said(GraphReranker, fitted, tune.asked))
+        weight = choose_weight(tune.given, refined, kept=kept, gold=tune.gold, offsets=offsets)
         return fitted.joined(Parts(weight.to_dict()))
 
     def score(self, space: Parts, model: Parts, inputs: Refinable) -> Floats:
@@ -133,8 +133,8 @@ def _taught(inputs: Refinable, posts: Ints, gold: Bools) -> _Taught:
 def _said(kind: type[GraphModel], model: Parts, asked: QueryGraphs) -> Floats:
     """The mean of what the networks say."""
     networks = [kind.from_parts(model.within(str(at))) for at in range(int(model.document["networks"]))]
-    said: Floats = np.mean([each.score(asked.graphs, at_once=asked.criteria) for each in networks], axis=0)
-    return said
+    mean: Floats = np.mean([each.score(asked.graphs, at_once=asked.criteria) for each in networks], axis=0)
+    return mean
 
 
 @dataclass(frozen=True, eq=False)

@@ -46,10 +46,10 @@ class Pairs(Frozen):
         """The wordings and the sentences of some candidates."""
         return [self.wordings[at] for at in criterion.tolist()], [self.texts[at] for at in sentence.tolist()]
 
-    def spread(self, sentence: Ints, criterion: Ints, said: Floats) -> Floats:
+    def spread(self, sentence: Ints, criterion: Ints, values: Floats) -> Floats:
         """Scores of all candidates as a matrix sentences x criteria; the others score as the lowest of their query."""
         scores = np.zeros(self.kept.shape)
-        scores[sentence, criterion] = said
+        scores[sentence, criterion] = values
         owner = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
         return np.where(self.kept, scores, worst(scores, self.kept, self.offsets)[owner])
 
@@ -73,10 +73,10 @@ class PairReranker:
         model, pairs = pair_scorer(self.spec, self.settings, self.cache), Pairs.of(view)
         same_model(model, space.document["scorer"])
         ends, sentence, criterion = query_nodes(view.kept, view.posts.offsets)
-        said = np.zeros(len(sentence))
+        values = np.zeros(len(sentence))
         for piece in _pieces(pairs.wordings, ends):
-            said[piece] = model.score(*pairs.written(sentence[piece], criterion[piece]))
-        return Sentences(pairs.spread(sentence, criterion, said), view.posts.offsets)
+            values[piece] = model.score(*pairs.written(sentence[piece], criterion[piece]))
+        return Sentences(pairs.spread(sentence, criterion, values), view.posts.offsets)
 
     def fit(self, inputs: Sentences, lesson: Lesson, *, seed: int) -> Parts:
         """Nothing to learn from labels."""
@@ -145,5 +145,5 @@ class FineTuned:
         if "constant" in model.document:
             return np.full(inputs.kept.shape, float(model.document["constant"]))
         _, sentence, criterion = query_nodes(inputs.kept, inputs.offsets)
-        said = CrossEncoder.from_parts(model).score(*inputs.written(sentence, criterion))
-        return inputs.spread(sentence, criterion, said.astype(np.float64))
+        values = CrossEncoder.from_parts(model).score(*inputs.written(sentence, criterion))
+        return inputs.spread(sentence, criterion, values.astype(np.float64))

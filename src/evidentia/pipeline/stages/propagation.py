@@ -16,7 +16,7 @@ from evidentia.corpus.posts import offsets_of, rows_of
 from evidentia.pipeline.graphs import adjacency, likeness
 from evidentia.pipeline.mixing import choose_weight, mixed
 from evidentia.pipeline.stage import Lesson, Parts, Per, View, best, candidates_of, worst
-from evidentia.pipeline.stages.ltr import ask_logistic, fit_logistic
+from evidentia.pipeline.stages.ltr import fit_logistic, predict_logistic
 from evidentia.pipeline.stages.meaning import Meaning
 from evidentia.tables.queries import Frozen
 
@@ -85,22 +85,22 @@ class Propagation:
 
 def _said(model: Parts, inputs: Arrivals) -> Floats:
     shape = inputs.kept.shape
-    return ask_logistic(model, inputs.values.reshape(-1, len(ARRIVALS))).reshape(shape)
+    return predict_logistic(model, inputs.values.reshape(-1, len(ARRIVALS))).reshape(shape)
 
 
 def _mean_of(graph: sparse.csr_matrix, score: Floats, kept: Bools) -> Floats:
     """The weighted mean over the neighbours that are candidates; its own score where there is none."""
     total = graph @ kept.astype(np.float64)
     arrived = graph @ np.where(kept, score, 0.0)
-    found: Floats = np.where(total > 0, arrived / np.where(total > 0, total, 1.0), score)
-    return found
+    mean: Floats = np.where(total > 0, arrived / np.where(total > 0, total, 1.0), score)
+    return mean
 
 
 def _best_of(graph: sparse.csr_matrix, score: Floats, kept: Bools, lowest: Floats) -> Floats:
     """The best score among the neighbours that are candidates; the lowest of the query where there is none."""
     sent = np.where(kept, score, lowest)
     has = np.diff(graph.indptr) > 0
-    found = lowest.copy()
+    highest = lowest.copy()
     if has.any():
-        found[has] = np.maximum.reduceat(sent[graph.indices], graph.indptr[:-1][has], axis=0)
-    return found
+        highest[has] = np.maximum.reduceat(sent[graph.indices], graph.indptr[:-1][has], axis=0)
+    return highest

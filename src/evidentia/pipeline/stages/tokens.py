@@ -11,7 +11,7 @@ from evidentia.array_types import Floats, Ints
 from evidentia.corpus.posts import offsets_of, rows_of
 from evidentia.pipeline.encoders.interface import States, TokenEncoder
 from evidentia.pipeline.encoders.minilm import LAYERS
-from evidentia.pipeline.neural.attention import AttentionSettings, ask_attention, fit_attention
+from evidentia.pipeline.neural.attention import AttentionSettings, fit_attention, predict_attention
 from evidentia.pipeline.stage import Lesson, Parts, Per, View
 from evidentia.pipeline.stages.models import Cache, same_model, token_encoder
 from evidentia.tables.queries import Frozen
@@ -59,9 +59,9 @@ class TokenReader:
     def inputs(self, space: Parts, view: View) -> Tokens:
         """The vectors of all tokens, as far as nothing learns."""
         same_model(self._encoder, space.document["encoder"])
-        made = self._encoder.states(view.posts.texts)
-        ends = np.concatenate([[0], np.cumsum([len(each) for each in made])]).astype(np.int64)
-        return Tokens(np.concatenate(made), ends, view.posts.offsets)
+        states = self._encoder.states(view.posts.texts)
+        ends = np.concatenate([[0], np.cumsum([len(each) for each in states])]).astype(np.int64)
+        return Tokens(np.concatenate(states), ends, view.posts.offsets)
 
     def fit(self, inputs: Tokens, lesson: Lesson, *, seed: int) -> Parts:
         """The layers and the attentions; TRAIN without any gold gives a constant."""
@@ -74,4 +74,4 @@ class TokenReader:
         """The log odds of every sentence for every criterion."""
         if not model.arrays:
             return np.full((len(inputs.ends) - 1, int(model.document["criteria"])), _CERTAIN)
-        return ask_attention(model, inputs.states, inputs.ends)
+        return predict_attention(model, inputs.states, inputs.ends)

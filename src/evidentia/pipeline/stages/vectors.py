@@ -50,9 +50,9 @@ class Vectors:
     def fit(self, inputs: Sentences, lesson: Lesson, *, seed: int) -> Parts:
         """Weights of every criterion."""
         taught = inputs.take(lesson.posts)
-        heard = np.concatenate(around(taught.features, taught.offsets, self.context), axis=1)
+        columns = np.concatenate(around(taught.features, taught.offsets, self.context), axis=1)
         gold = lesson.gold[inputs.rows(lesson.posts)]
-        return per_criterion(heard, gold, self.strength, solver="lbfgs")
+        return per_criterion(columns, gold, self.strength, solver="lbfgs")
 
     def score(self, space: Parts, model: Parts, inputs: Sentences) -> Floats:
         """The log odds of every sentence for every criterion."""

@@ -33,8 +33,8 @@ START = "start"
 
 def comparison_figures(numbers: Numbers) -> tuple[Figure, ...]:
     """Every figure that the comparison can fill, in reading order."""
-    made = (steps(numbers), *forests(numbers), other_units(numbers), *dumbbells(numbers), verdicts(numbers))
-    return tuple(figure for figure in made if figure is not None)
+    candidates = (steps(numbers), *forests(numbers), other_units(numbers), *dumbbells(numbers), verdicts(numbers))
+    return tuple(figure for figure in candidates if figure is not None)
 
 
 def forests(numbers: Numbers) -> list[Figure]:
@@ -51,12 +51,12 @@ def forests(numbers: Numbers) -> list[Figure]:
         f"Differences of measures between 0 and 1, with {100 * numbers['interval']['level']:g} % intervals over the same draws of "
         "posts for both. Right of the line the system has the higher value; an arrow marks measures of which less is better."
     )
-    made = []
+    figures = []
     for (place, name), rows in drawn.items():
         spec = {"width": "container", "height": 24 * len(rows), **_around_zero(rows, "measure", scale)}
         table = table_of(f"forest_{place}", name, COLUMNS, rows)
-        made += [Figure(f"forest_{place}", name, words, table, spec)] if rows else []
-    return made
+        figures += [Figure(f"forest_{place}", name, words, table, spec)] if rows else []
+    return figures
 
 
 def other_units(numbers: Numbers) -> Figure | None:
@@ -99,11 +99,11 @@ def _around_zero(rows: Sequence[Row], down: str, scale: Spec) -> Spec:
 
 def dumbbells(numbers: Numbers) -> list[Figure]:
     """Baseline and system joined by a line, criterion by criterion."""
-    made = []
+    figures = []
     for place, name, deltas in compared(numbers):
-        found = {panel: _criteria(panel, deltas) for panel in DUMBBELLS}
-        panels = [panel for panel, rows in found.items() if rows][:3]
-        rows = [row for panel in panels for row in found[panel]]
+        by_panel = {panel: _criteria(panel, deltas) for panel in DUMBBELLS}
+        panels = [panel for panel, rows in by_panel.items() if rows][:3]
+        rows = [row for panel in panels for row in by_panel[panel]]
         if rows:
             title = f"Per criterion: {name}"
             spec = {"hconcat": [_dumbbell(panel, rows, len(panels)) for panel in panels], "spacing": 18}
@@ -112,8 +112,8 @@ def dumbbells(numbers: Numbers) -> list[Figure]:
                 "posts, few queries with evidence, or no interval), so their order means little."
             )
             table = table_of(f"dumbbells_{place}", title, (*COLUMNS, "criterion", "sample"), rows)
-            made.append(Figure(f"dumbbells_{place}", title, words, table, spec, wide=True))
-    return made
+            figures.append(Figure(f"dumbbells_{place}", title, words, table, spec, wide=True))
+    return figures
 
 
 def _criteria(panel: str, deltas: Sequence[Delta]) -> list[Row]:
@@ -176,8 +176,8 @@ def verdicts(numbers: Numbers) -> Figure | None:
 def _counted(numbers: Numbers, name: str, deltas: Sequence[Delta]) -> list[Row]:
     counts: dict[tuple[str, str], int] = {}
     for delta in deltas:
-        found = definition_of(delta["name"], numbers["profile"])
-        family = FAMILIES.get(found.measure.family, found.measure.family) if found else "Other measures"
+        definition = definition_of(delta["name"], numbers["profile"])
+        family = FAMILIES.get(definition.measure.family, definition.measure.family) if definition else "Other measures"
         about = "Per criterion" if delta["family"] == "criteria" else family
         counts[about, delta["verdict"]] = counts.get((about, delta["verdict"]), 0) + 1
     places = list(VERDICTS)

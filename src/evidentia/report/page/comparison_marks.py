@@ -44,10 +44,10 @@ HOVER = tooltip(
 
 def compared(numbers: Numbers) -> list[tuple[int, str, list[Delta]]]:
     """Every pair: its place, its name for a title, and its deltas."""
-    found = enumerate(pairs(numbers["systems"], numbers.get("design", "against first")), 1)
+    numbered = enumerate(pairs(numbers["systems"], numbers.get("design", "against first")), 1)
     return [
         (place, f"{cut(s)} against {cut(b)}", [d for d in numbers["deltas"] if (d["baseline"], d["system"]) == (b, s)])
-        for place, (b, s) in found
+        for place, (b, s) in numbered
     ]
 
 
@@ -72,8 +72,8 @@ def definition_of(name: str, profile: str) -> Definition | None:
 
 def in_unit(delta: Delta, profile: str) -> bool:
     """Whether a measure lives between 0 and 1 (or -1 and 1), so that differences can share an axis."""
-    found = definition_of(delta["name"], profile)
-    bounds = (None, None) if found is None else found.measure.bounds
+    definition = definition_of(delta["name"], profile)
+    bounds = (None, None) if definition is None else definition.measure.bounds
     return all(end is not None and abs(end) <= 1 for end in bounds)
 
 
@@ -92,9 +92,9 @@ def row_of(delta: Delta) -> Row:
     )
 
 
-def looks(said: Sequence[Value]) -> Spec:
+def looks(verdicts: Sequence[Value]) -> Spec:
     """Colour and shape by verdict, for those that there are."""
-    present = [verdict for verdict in LOOKS if VERDICTS[verdict] in said]
+    present = [verdict for verdict in LOOKS if VERDICTS[verdict] in verdicts]
     domain = [VERDICTS[verdict] for verdict in present]
     colours, shapes = ([LOOKS[verdict][i] for verdict in present] for i in (0, 1))
     legend = {"symbolOpacity": 1, "symbolStrokeWidth": 0}

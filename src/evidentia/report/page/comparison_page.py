@@ -42,8 +42,8 @@ class Versus:
     @property
     def parts(self) -> list[tuple[str, str, list[Mapping[str, Any]]]]:
         """The rows of the table: over all queries, then per criterion."""
-        found = [(part, words, [d for d in self.deltas if d["family"] == part]) for part, words in PARTS.items()]
-        return [one for one in found if one[2]]
+        parts = [(part, words, [d for d in self.deltas if d["family"] == part]) for part, words in PARTS.items()]
+        return [entry for entry in parts if entry[2]]
 
 
 def comparison_page(content: Content) -> dict[str, Any]:
@@ -65,11 +65,11 @@ def comparison_page(content: Content) -> dict[str, Any]:
 
 
 def _compared(numbers: Mapping[str, Any], figures: Mapping[str, Figure]) -> list[Versus]:
-    made = []
+    rows = []
     for place, (baseline, system) in enumerate(pairs(numbers["systems"], numbers.get("design", "against first")), 1):
         mine = [_keyed(d) for d in numbers["deltas"] if (d["baseline"], d["system"]) == (baseline, system)]
         tallies = tallied(mine)
-        made.append(
+        rows.append(
             Versus(
                 place,
                 baseline,
@@ -80,7 +80,7 @@ def _compared(numbers: Mapping[str, Any], figures: Mapping[str, Figure]) -> list
                 figures.get(f"forest_{place}"),
             )
         )
-    return made
+    return rows
 
 
 def _keyed(delta: Mapping[str, Any]) -> dict[str, Any]:
@@ -91,8 +91,8 @@ def _keyed(delta: Mapping[str, Any]) -> dict[str, Any]:
 def tallied(deltas: Sequence[Mapping[str, Any]]) -> list[Tally]:
     """How often each verdict was given; wins, losses, no difference and undefined are told even where there is none."""
     counts = Counter((d["verdict"], d["family"]) for d in deltas)
-    made = [Tally(v, words, counts[v, "measures"], counts[v, "criteria"]) for v, words in VERDICTS.items()]
-    return [one for one in made if one.verdict != "differs" or one.measures or one.criteria]
+    tallies = [Tally(v, words, counts[v, "measures"], counts[v, "criteria"]) for v, words in VERDICTS.items()]
+    return [tally for tally in tallies if tally.verdict != "differs" or tally.measures or tally.criteria]
 
 
 def _title(compared: Sequence[Versus], numbers: Mapping[str, Any]) -> str:

@@ -77,28 +77,28 @@ def sentences(deltas: Sequence[Mapping[str, Any]], alpha: float) -> list[Sentenc
 
 def _sentence(delta: Mapping[str, Any], alpha: float) -> Sentence:
     name, system = delta["name"], delta["system"]
-    said = SAYINGS.get(name, Saying(f"is better in {name}", f"is worse in {name}", name))
+    phrase = SAYINGS.get(name, Saying(f"is better in {name}", f"is worse in {name}", name))
     if delta["verdict"] == "win":
-        return Sentence(delta, system, said.better)
+        return Sentence(delta, system, phrase.better)
     if delta["verdict"] == "loss":
-        return Sentence(delta, system, said.worse)
+        return Sentence(delta, system, phrase.worse)
     if delta["verdict"] == "differs":
-        return Sentence(delta, system, f"differs in {said.about}")
+        return Sentence(delta, system, f"differs in {phrase.about}")
     if delta["verdict"] == "tie":
         alone = delta["p"] is not None and delta["p"] <= alpha  # would count, had nothing else been measured
-        return Sentence(delta, None, f"No difference shown{' after correction' if alone else ''} in {said.about}")
-    return Sentence(delta, None, f"Not to be compared in {said.about}")
+        return Sentence(delta, None, f"No difference shown{' after correction' if alone else ''} in {phrase.about}")
+    return Sentence(delta, None, f"Not to be compared in {phrase.about}")
 
 
 def with_short_names(numbers: Mapping[str, Any]) -> dict[str, Any]:
     """A comparison in which the names of systems fit a page; those that are cut are numbered, so that they stay apart."""
     short = {name: _short(name, place) for place, name in enumerate(numbers["systems"], 1)}
-    if all(name == one for name, one in short.items()):
+    if all(name == label for name, label in short.items()):
         return dict(numbers)
 
-    def words(said: str) -> str:
-        whose = next((name for name in short if said.startswith(f"{name}: ")), "")
-        return short[whose] + said[len(whose) :] if whose else said
+    def words(text: str) -> str:
+        owner = next((name for name in short if text.startswith(f"{name}: ")), "")
+        return short[owner] + text[len(owner) :] if owner else text
 
     deltas = [
         {

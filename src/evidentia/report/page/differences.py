@@ -23,8 +23,8 @@ CARRIED = "evidentia-content"
 def page_differences(name: str, page: str, expected: str) -> list[Mismatch]:
     """What a page says otherwise than it should, with the number's name where it has one."""
     differences = [*_visible(page, expected), *_carried(page, expected)]
-    told = [Mismatch(f"{name}: {where}", reported, redrawn) for where, reported, redrawn in differences[:MOST]]
-    return told or [Mismatch(f"{name}: its source", "other spaces or marks", "as it is drawn")]
+    mismatches = [Mismatch(f"{name}: {where}", reported, redrawn) for where, reported, redrawn in differences[:MOST]]
+    return mismatches or [Mismatch(f"{name}: its source", "other spaces or marks", "as it is drawn")]
 
 
 def text_differences(name: str, text: str, expected: str) -> list[Mismatch]:
@@ -131,18 +131,18 @@ def _carried(page: str, expected: str) -> Iterator[Difference]:
     yield from islice(_in_json("carried", *contents), MOST)
 
 
-def _in_json(where: str, one: Any, other: Any) -> Iterator[Difference]:
+def _in_json(where: str, first: Any, other: Any) -> Iterator[Difference]:
     """The leaves of two documents that differ."""
-    if where.endswith(f": {SECRET}") and one != other:
+    if where.endswith(f": {SECRET}") and first != other:
         yield where, "other sentences", "these sentences"
-    elif isinstance(one, Mapping) and isinstance(other, Mapping):
-        for key in dict.fromkeys((*one, *other)):
-            yield from _in_json(f"{where}: {key}", one.get(key), other.get(key))
-    elif isinstance(one, list | tuple) and isinstance(other, list | tuple) and len(one) == len(other):
-        for at, (a, b) in enumerate(zip(one, other, strict=True)):
+    elif isinstance(first, Mapping) and isinstance(other, Mapping):
+        for key in dict.fromkeys((*first, *other)):
+            yield from _in_json(f"{where}: {key}", first.get(key), other.get(key))
+    elif isinstance(first, list | tuple) and isinstance(other, list | tuple) and len(first) == len(other):
+        for at, (a, b) in enumerate(zip(first, other, strict=True)):
             yield from _in_json(f"{where}[{at}]", a, b)
-    elif one != other:
-        yield where, _leaf(one), _leaf(other)
+    elif first != other:
+        yield where, _leaf(first), _leaf(other)
 
 
 def _leaf(value: Any) -> Any:

@@ -23,43 +23,43 @@ def errors_of(run: Run, aliases: Aliases, candidates: Path | None = None) -> dic
 
     Scores come from the file of ``candidates``, first for misses and false alerts; ``without_scores`` counts queries without them.
     """
-    found: dict[int, dict[str, Any]] = {}
-    _missed(run, aliases, found)
-    _false_alerts(run, found)
-    _wrong_k(run, found)
-    rows = [found[query] for query in sorted(found)]
+    rows_by_query: dict[int, dict[str, Any]] = {}
+    _missed(run, aliases, rows_by_query)
+    _false_alerts(run, rows_by_query)
+    _wrong_k(run, rows_by_query)
+    rows = [rows_by_query[query] for query in sorted(rows_by_query)]
     first = sorted(rows, key=lambda row: row["kinds"] == ["wrong K"])[:MOST_SCORES]
     if candidates is not None:
         _scores(run, first, candidates)
     return {"rows": rows, "without_scores": len(rows) - len(first)}
 
 
-def _row(found: dict[int, dict[str, Any]], query: int) -> dict[str, Any]:
-    return found.setdefault(query, {"q": query, "kinds": []})
+def _row(rows_by_query: dict[int, dict[str, Any]], query: int) -> dict[str, Any]:
+    return rows_by_query.setdefault(query, {"q": query, "kinds": []})
 
 
-def _missed(run: Run, aliases: Aliases, found: dict[int, dict[str, Any]]) -> None:
-    told = fates(run)
-    if told is None:
+def _missed(run: Run, aliases: Aliases, rows_by_query: dict[int, dict[str, Any]]) -> None:
+    gold_fates = fates(run)
+    if gold_fates is None:
         return
-    lost = told.filter(pl.col("fate") != FATES[0])
+    lost = gold_fates.filter(pl.col("fate") != FATES[0])
     posts = run.frame["post_id"].gather(lost["query"])
     for query, uid, fate, post in zip(lost["query"], lost["uid"], lost["fate"], posts, strict=True):
-        row = _row(found, query)
+        row = _row(rows_by_query, query)
         row["kinds"] = ["missed"]
         row.setdefault("lost", {})[aliases.beside(uid, post)] = fate
 
 
-def _false_alerts(run: Run, found: dict[int, dict[str, Any]]) -> None:
+def _false_alerts(run: Run, rows_by_query: dict[int, dict[str, Any]]) -> None:
     queries = run.queries
     if queries.gate is None:
         return
     alert = queries.state == POS if queries.state is not None else queries.gate
     for query in np.flatnonzero(alert & ~queries.label).tolist():
-        _row(found, query)["kinds"].append("false alert")
+        _row(rows_by_query, query)["kinds"].append("false alert")
 
 
-def _wrong_k(run: Run, found: dict[int, dict[str, Any]]) -> None:
+def _wrong_k(run: Run, rows_by_query: dict[int, dict[str, Any]]) -> None:
     queries = run.queries
     if queries.n_selected is None or queries.gold_ranks is None or queries.n_gold is None:
         return
@@ -67,7 +67,7 @@ def _wrong_k(run: Run, found: dict[int, dict[str, Any]]) -> None:
     best = oracle(queries, rows)[0]
     for query, k, best_k in zip(rows.tolist(), queries.n_selected[rows].tolist(), best.tolist(), strict=True):
         if k != best_k:
-            row = _row(found, query)
+            row = _row(rows_by_query, query)
             row["kinds"].append("wrong K")
             row["best_k"] = best_k
 

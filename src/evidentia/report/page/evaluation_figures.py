@@ -10,7 +10,7 @@ from evidentia.report.page.figure import Figure
 def evaluation_figures(content: Content) -> tuple[Figure, ...]:
     """Every figure that the result can fill."""
     by = ["criterion", *(content.manifest.get("options") or {}).get("by", ())]
-    made = (
+    candidates = (
         curve_figures.roc(content),
         curve_figures.precision_recall(content),
         curve_figures.reliability(content),
@@ -25,4 +25,4 @@ def evaluation_figures(content: Content) -> tuple[Figure, ...]:
         group_figures.dynamic_k(content),
         group_figures.folds(content),
     )
-    return tuple(figure for figure in made if figure is not None)
+    return tuple(figure for figure in candidates if figure is not None)

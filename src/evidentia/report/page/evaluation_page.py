@@ -56,11 +56,11 @@ def evaluation_page(content: Content) -> dict[str, Any]:
 
 def verification_state(content: Content) -> dict[str, str]:
     """Not yet verified, passed or failed: the first thing that a reader should know."""
-    said = content.verification
-    if said is None or not said["current"]:
+    verification = content.verification
+    if verification is None or not verification["current"]:
         return {"kind": "none", "words": "Not yet verified", "more": "run: evidentia verify OUT"}
-    compared, wrong = f"{said['comparisons']:,} comparisons", said["mismatches"]
-    if wrong or not said["comparisons"]:
+    compared, wrong = f"{verification['comparisons']:,} comparisons", verification["mismatches"]
+    if wrong or not verification["comparisons"]:
         return {"kind": "failed", "words": "Verification failed", "more": f"{wrong:,} of {compared} do not match"}
     return {"kind": "passed", "words": "Independently verified", "more": f"{compared}, no mismatch"}
 
@@ -80,11 +80,11 @@ def _targets(content: Content) -> list[dict[str, Any]]:
 
 def _families(measures: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The measures of the whole run, by family."""
-    made: dict[str, list[tuple[str, Any]]] = {}
+    by_family: dict[str, list[tuple[str, Any]]] = {}
     for name, entry in measures.items():
         if "[" not in name:
-            made.setdefault(entry["family"], []).append((name, entry))
-    return [{"name": family, "title": FAMILIES.get(family, family), "rows": rows} for family, rows in made.items()]
+            by_family.setdefault(entry["family"], []).append((name, entry))
+    return [{"name": family, "title": FAMILIES.get(family, family), "rows": rows} for family, rows in by_family.items()]
 
 
 def _group_columns(measures: Mapping[str, Any]) -> dict[str, str]:

@@ -93,7 +93,7 @@ def tune_command(manifest: Mapping[str, Any]) -> str:
     >>> tune_command({"inputs": [{"role": "run", "name": "my run.csv"}]})
     "evidentia tune 'my run.csv' --three-state -o thresholds.json"
     """
-    run = next((one.get("name") for one in manifest["inputs"] if one.get("role") == "run"), None)
+    run = next((entry.get("name") for entry in manifest["inputs"] if entry.get("role") == "run"), None)
     name = "RUN" if run in {None, "<dataframe>"} else str(run)
     reading = (manifest.get("options") or {}).get("reading") or {}
     words = ["evidentia", "tune", f"./{name}" if name.startswith("-") else name, "--three-state"]
@@ -106,8 +106,8 @@ def tune_command(manifest: Mapping[str, Any]) -> str:
 
 def _distinct(content: Content, column: str) -> tuple[float, ...]:
     """The thresholds in a column, ascending; none where there are too many to be settings."""
-    found = {float(cell) for cell in content.queries.get(column, ()) if cell}
-    return tuple(sorted(found)) if len(found) <= MOST_MARKS else ()
+    values = {float(cell) for cell in content.queries.get(column, ()) if cell}
+    return tuple(sorted(values)) if len(values) <= MOST_MARKS else ()
 
 
 def _spread(queries: Mapping[str, list[Any]]) -> Spread:

@@ -73,16 +73,16 @@ def x(name: str, title: str, **more: Any) -> Spec:
 
 def tooltip(*columns: tuple[str, str], digits: str = ".4f") -> list[Spec]:
     """What hovering shows: quantitative unless the column is marked with ``:n``; counts with ``:c``."""
-    made: list[Spec] = []
+    fields: list[Spec] = []
     for column, title in columns:
         name, _, kind = column.partition(":")
         if kind == "n":
-            made.append({"field": name, "type": "nominal", "title": title})
+            fields.append({"field": name, "type": "nominal", "title": title})
         else:
-            made.append(
+            fields.append(
                 {"field": name, "type": "quantitative", "title": title, "format": "," if kind == "c" else digits}
             )
-    return made
+    return fields
 
 
 def drawn_as(kind: str, encoding: Spec, **look: Any) -> Spec:

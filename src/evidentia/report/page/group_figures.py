@@ -20,7 +20,7 @@ def entries(content: Content, measure: str, column: str) -> list[tuple[str, Mapp
     """The groups of a column with the entries of one measure."""
     measures: Mapping[str, Mapping[str, Any]] = content.numbers["measures"]
     named = ((parse_name(name).group, entry) for name, entry in measures.items() if name.startswith(f"{measure}["))
-    return [(group[0][1], entry) for group, entry in named if [one for one, _ in group] == [column]]
+    return [(group[0][1], entry) for group, entry in named if [key for key, _ in group] == [column]]
 
 
 def depth(content: Content) -> Figure | None:
@@ -82,12 +82,12 @@ def dynamic_k(content: Content) -> Figure | None:
 
 def attribution(content: Content) -> Figure | None:
     """Which stage lost the evidence that was missed."""
-    found = content.table("attribution")
-    if found is None:
+    losses = content.table("attribution")
+    if losses is None:
         return None
     stages = {"retriever": "retriever cut", "gate": "gate", "k": "K", "ranking": "ranking"}
-    places = [(found.columns.index(column), label) for column, label in stages.items()]
-    rows = [(row[0], label, row[place]) for row in found.rows if row[0] != "all" for place, label in places]
+    places = [(losses.columns.index(column), label) for column, label in stages.items()]
+    rows = [(row[0], label, row[place]) for row in losses.rows if row[0] != "all" for place, label in places]
     table = table_of("attribution", "Where evidence was lost", ("criterion", "stage", "missed"), rows)
     order = {"field": "missed", "op": "sum", "order": "descending"}
     bars = {

@@ -20,15 +20,15 @@ def images(figures: Iterable[Figure], formats: Collection[str]) -> dict[str, byt
     """Every figure as a file, by its name; light colours, on white."""
     if not {"svg", "png"} & set(formats):
         return {}
-    made: dict[str, bytes] = {}
+    files: dict[str, bytes] = {}
     for figure in figures:
         drawing = _sized(figure.drawn(config(font=FILE_FONT) | {"background": "white"})) | {"padding": 12}
         svg = _svg(json.dumps(drawing))
         if "svg" in formats:
-            made[f"{figure.name}.svg"] = svg.encode()
+            files[f"{figure.name}.svg"] = svg.encode()
         if "png" in formats:
-            made[f"{figure.name}.png"] = _png(svg)
-    return made
+            files[f"{figure.name}.png"] = _png(svg)
+    return files
 
 
 @lru_cache(maxsize=64)  # a result that is evaluated and then verified draws its figures once
@@ -55,8 +55,8 @@ def renumbered(svg: str) -> str:
     """
     seen: dict[str, int] = {}
 
-    def again(found: re.Match[str]) -> str:
-        before, kind, number = found.groups()
+    def again(match: re.Match[str]) -> str:
+        before, kind, number = match.groups()
         return f"{before}{kind}{seen.setdefault(kind + number, len(seen) + 1)}"
 
     return _NUMBERED.sub(again, svg)

@@ -28,8 +28,8 @@ def vega_bundle() -> str:
 def _bundle() -> str:
     from vl_convert import javascript_bundle
 
-    made: str = javascript_bundle("window.vegaEmbed=vegaEmbed;")
-    return made
+    bundle: str = javascript_bundle("window.vegaEmbed=vegaEmbed;")
+    return bundle
 
 
 def _cache_folder() -> Path:

@@ -50,53 +50,53 @@ class Mentions:
 
     def _plain(self, words: str) -> str:
         """Every quoted text and every other word in turn; the word before may say what it is."""
-        return _PART.sub(lambda found: self._one(found, _BEFORE.search(words, 0, found.start())), words)
+        return _PART.sub(lambda match: self._one(match, _BEFORE.search(words, 0, match.start())), words)
 
-    def _one(self, found: re.Match[str], before: re.Match[str] | None) -> str:
-        said = "" if before is None else before[1]
-        if (inside := found["quoted"]) is None:
-            return self._bare(found["bare"], said=said in IDS)
-        return found[0] if said in OTHERS else f"{found['quote']}{self._known.get(inside, inside)}{found['quote']}"
+    def _one(self, match: re.Match[str], before: re.Match[str] | None) -> str:
+        word = "" if before is None else before[1]
+        if (inside := match["quoted"]) is None:
+            return self._bare(match["bare"], named=word in IDS)
+        return match[0] if word in OTHERS else f"{match['quote']}{self._known.get(inside, inside)}{match['quote']}"
 
-    def _bare(self, word: str, *, said: bool = False) -> str:
+    def _bare(self, word: str, *, named: bool = False) -> str:
         """A word outside of quotes, with what a sentence puts behind it, or the parts of a path."""
         core = word.rstrip(".:/+-#@")
-        if self._tells(core, said=said):
+        if self._tells(core, named=named):
             return self._known[core] + word[len(core) :]
         if "/" in word or ":" in word:
             return re.sub(r"[^/:]+", lambda part: self._known[part[0]] if self._tells(part[0]) else part[0], word)
         return word
 
-    def _tells(self, word: str, *, said: bool = False) -> bool:
+    def _tells(self, word: str, *, named: bool = False) -> bool:
         if word not in self._known or word in self._names:
             return False
-        return distinctive(word) or (said and any(letter.isdigit() for letter in word))
+        return distinctive(word) or (named and any(letter.isdigit() for letter in word))
 
     def _odd(self, words: str) -> str:
         """Ids that are no single word, wherever they stand."""
-        for one in self._unusual:
-            if one in words:
-                words = re.sub(rf"(?<!\w){re.escape(one)}(?!\w)", self._known[one], words)
+        for name in self._unusual:
+            if name in words:
+                words = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", self._known[name], words)
         return words
 
     @cached_property
     def _unusual(self) -> list[str]:
-        odd = (one for one in self._known if not re.fullmatch(_WORD, one))
-        return sorted((one for one in odd if distinctive(one)), key=len, reverse=True)
+        odd = (name for name in self._known if not re.fullmatch(_WORD, name))
+        return sorted((name for name in odd if distinctive(name)), key=len, reverse=True)
 
 
-def distinctive(one: str) -> bool:
+def distinctive(word: str) -> bool:
     """Whether an id can be taken for neither a number nor a word.
 
     >>> [distinctive(one) for one in ("1", "1477", "0.05", "family", "post-07", "t3_abc", "1234567")]
     [False, False, False, False, True, True, True]
     """
-    if not one.isascii():
+    if not word.isascii():
         return True
-    if one.isdigit():
-        return len(one) >= LEAST_DIGITS
-    marked = re.search(r"[^A-Za-z .:#@/+-]", one) is not None
-    return len(one) >= SHORTEST and marked and any(letter.isalpha() for letter in one)
+    if word.isdigit():
+        return len(word) >= LEAST_DIGITS
+    marked = re.search(r"[^A-Za-z .:#@/+-]", word) is not None
+    return len(word) >= SHORTEST and marked and any(letter.isalpha() for letter in word)
 
 
 def hidden_summary(summary: dict[str, Any], mentions: Mentions, aliases: Aliases) -> dict[str, Any]:
@@ -107,8 +107,8 @@ def hidden_summary(summary: dict[str, Any], mentions: Mentions, aliases: Aliases
         "not_computed": [
             {key: _said(value, mentions, name) for key, value in gap.items()} for gap in summary["not_computed"]
         ],
-        "other_definitions": [one | {"name": name(one["name"])} for one in summary["other_definitions"]],
-        "checks": [one | {"message": mentions.hidden(one["message"])} for one in summary["checks"]],
+        "other_definitions": [part | {"name": name(part["name"])} for part in summary["other_definitions"]],
+        "checks": [part | {"message": mentions.hidden(part["message"])} for part in summary["checks"]],
         "notes": [mentions.hidden(note) for note in summary["notes"]],
     }
 
@@ -140,7 +140,7 @@ def _estimate(entry: dict[str, Any], mentions: Mentions) -> dict[str, Any]:
 
 def _said(value: Any, mentions: Mentions, name: Callable[[str], str]) -> Any:
     if isinstance(value, list):
-        return [name(one) for one in value]
+        return [name(element) for element in value]
     return mentions.hidden(value) if isinstance(value, str) else value
 
 
@@ -150,27 +150,27 @@ POST_LISTS = ("posts", "tuned_on_posts")
 def hidden_manifest(value: Any, mentions: Mentions, aliases: Aliases) -> Any:
     """A manifest whose lists of posts name no id; their hash is that of what stands for them."""
     if isinstance(value, list):
-        return [hidden_manifest(one, mentions, aliases) for one in value]
+        return [hidden_manifest(content, mentions, aliases) for content in value]
     if not isinstance(value, dict):
         return value
-    made: dict[str, Any] = {}
-    for key, one in value.items():
-        if key in POST_LISTS and isinstance(one, list):
-            made[key] = [aliases.post(str(post)) for post in one]
-        elif key in {"reason", "message"} and isinstance(one, str):
-            made[key] = mentions.hidden(one)
+    hidden: dict[str, Any] = {}
+    for key, content in value.items():
+        if key in POST_LISTS and isinstance(content, list):
+            hidden[key] = [aliases.post(str(post)) for post in content]
+        elif key in {"reason", "message"} and isinstance(content, str):
+            hidden[key] = mentions.hidden(content)
         else:
-            made[key] = hidden_manifest(one, mentions, aliases)
-    if "posts_sha256" in value and isinstance(made.get("posts"), list):
-        made["posts_sha256"] = posts_sha256(made["posts"])
-    return made
+            hidden[key] = hidden_manifest(content, mentions, aliases)
+    if "posts_sha256" in value and isinstance(hidden.get("posts"), list):
+        hidden["posts_sha256"] = posts_sha256(hidden["posts"])
+    return hidden
 
 
 def posts_named(value: Any) -> set[str]:
     """The posts that a manifest lists, wherever it does."""
     if isinstance(value, list):
-        return set().union(*(posts_named(one) for one in value)) if value else set()
+        return set().union(*(posts_named(content) for content in value)) if value else set()
     if not isinstance(value, dict):
         return set()
     own = {str(post) for key in POST_LISTS if isinstance(value.get(key), list) for post in value[key]}
-    return own.union(*(posts_named(one) for key, one in value.items() if key not in POST_LISTS))
+    return own.union(*(posts_named(content) for key, content in value.items() if key not in POST_LISTS))

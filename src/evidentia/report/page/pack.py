@@ -24,10 +24,10 @@ def pack(content: Content) -> str:
 
 def unpack(page: str) -> Content:
     """The content that a page carries."""
-    found = _CARRIED.search(page)
-    if found is None:
+    match = _CARRIED.search(page)
+    if match is None:
         raise InputError("This page carries no result: it is not a report that Evidentia wrote.")
     try:
-        return Content.from_dict(loads(gunzip("report.html", base64.b64decode(found[1])).decode()))
+        return Content.from_dict(loads(gunzip("report.html", base64.b64decode(match[1])).decode()))
     except (binascii.Error, ValueError, KeyError, TypeError) as error:
         raise InputError(f"The result that this page carries cannot be read ({type(error).__name__}).") from None

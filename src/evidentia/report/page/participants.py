@@ -38,19 +38,19 @@ class Participants:
     def items(self, tables: Mapping[str, Columns]) -> dict[str, Columns]:
         """The items with pseudonyms in place of ids."""
         return {
-            role: columns | {"cluster_id": [self.names[one] for one in columns["cluster_id"]]}
+            role: columns | {"cluster_id": [self.names[cluster] for cluster in columns["cluster_id"]]}
             for role, columns in tables.items()
         }
 
     def note(self, words: str) -> str:
         """A note without raw ids: pseudonyms, and hashes for those who have no items."""
 
-        def hidden(found: re.Match[str]) -> str:
-            one = next(part for part in found.groups() if part is not None)
-            return f"'{self.names.get(one) or 'x-' + _hashed(one, self.key)}'"
+        def hidden(match: re.Match[str]) -> str:
+            name = next(part for part in match.groups() if part is not None)
+            return f"'{self.names.get(name) or 'x-' + _hashed(name, self.key)}'"
 
         words = FIRST.sub(hidden, words)
-        return NAMED.sub(lambda found: f"'{self.names.get(found[1], found[1])}'", words)
+        return NAMED.sub(lambda match: f"'{self.names.get(match[1], match[1])}'", words)
 
     def summary(self, text: str) -> str:
         """The summary with its notes rewritten, and otherwise to the letter."""
@@ -60,7 +60,7 @@ class Participants:
 
     def manifest(self, manifest: Mapping[str, Any]) -> dict[str, Any]:
         """The manifest with the notes about its inputs rewritten."""
-        inputs = [_rewritten(given, self.note) for given in manifest.get("inputs", ())]
+        inputs = [_rewritten(entry, self.note) for entry in manifest.get("inputs", ())]
         return {**manifest, "inputs": inputs}
 
 
@@ -80,15 +80,15 @@ def with_items(content: Content, folder: Path) -> Content:
 
 def _item_tables(folder: Path) -> dict[str, Columns]:
     """The items of the run, and of the one it is compared with, as text by column."""
-    made: dict[str, Columns] = {}
+    tables: dict[str, Columns] = {}
     for name in ITEM_FILES:
         if (folder / name).is_file():
             frame = pl.read_csv(folder / name, infer_schema=False)
             plain = frame.with_columns(pl.all().fill_null("").str.replace(QUOTED.pattern, "$1"))
-            made[name.removesuffix(".csv")] = {
+            tables[name.removesuffix(".csv")] = {
                 QUOTED.sub(r"\1", column): plain[column].to_list() for column in plain.columns
             }
-    return made
+    return tables
 
 
 def _participants(folder: Path, tables: Mapping[str, Columns]) -> Participants:
@@ -97,11 +97,11 @@ def _participants(folder: Path, tables: Mapping[str, Columns]) -> Participants:
     own, *others = (set(columns["cluster_id"]) for columns in tables.values())
     ordered = [*by_number(own), *by_number(set().union(*others) - own)]
     width = len(str(len(ordered)))
-    return Participants({one: f"p{place:0{width}}-{_hashed(one, key)}" for place, one in enumerate(ordered, 1)}, key)
+    return Participants({name: f"p{place:0{width}}-{_hashed(name, key)}" for place, name in enumerate(ordered, 1)}, key)
 
 
-def _hashed(one: str, key: bytes) -> str:
-    return pseudonyms([one], key)[one].partition("-")[2]
+def _hashed(name: str, key: bytes) -> str:
+    return pseudonyms([name], key)[name].partition("-")[2]
 
 
 def _notes(summary: Mapping[str, Any]) -> list[str]:
@@ -115,5 +115,5 @@ def _quoted(words: str) -> str:
     return json.dumps(words, ensure_ascii=False)
 
 
-def _rewritten(given: Mapping[str, Any], note: Callable[[str], str]) -> dict[str, Any]:
-    return dict(given) | ({"notes": [note(words) for words in given["notes"]]} if "notes" in given else {})
+def _rewritten(entry: Mapping[str, Any], note: Callable[[str], str]) -> dict[str, Any]:
+    return dict(entry) | ({"notes": [note(words) for words in entry["notes"]]} if "notes" in entry else {})

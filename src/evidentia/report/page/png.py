@@ -10,16 +10,16 @@ SIGNATURE = b"\x89PNG\r\n\x1a\n"
 CHANNELS = {0: 1, 2: 3, 4: 2, 6: 4}  # by colour type; a palette is not what we draw
 
 
-def same_picture(one: bytes, other: bytes) -> bool:
+def same_picture(first: bytes, other: bytes) -> bool:
     """Whether two files show the same pixels, and hold nothing else that differs.
 
     >>> same_picture(b"no picture", b"no picture"), same_picture(b"no picture", b"another")
     (True, False)
     """
-    if one == other:
+    if first == other:
         return True
     try:
-        (around, rows), (others, other_rows) = _parts(one), _parts(other)
+        (around, rows), (others, other_rows) = _parts(first), _parts(other)
         return around == others and all(row == again for row, again in zip(rows, other_rows, strict=True))
     except (ValueError, struct.error, zlib.error, IndexError):
         return False

@@ -68,7 +68,7 @@ def pseudonyms(ids: Sequence[str], key: bytes) -> dict[str, str]:
     True
     """
     width = len(str(len(ids)))
-    return {one: f"p{place:0{width}}-{_hashed(one, key)}" for place, one in enumerate(ids, 1)}
+    return {name: f"p{place:0{width}}-{_hashed(name, key)}" for place, name in enumerate(ids, 1)}
 
 
 def in_order(*parts: Iterable[str]) -> list[str]:
@@ -79,12 +79,12 @@ def in_order(*parts: Iterable[str]) -> list[str]:
     """
     ordered: dict[str, None] = {}
     for part in parts:
-        ordered |= dict.fromkeys(by_number({one for one in part if one not in ordered}))
+        ordered |= dict.fromkeys(by_number({name for name in part if name not in ordered}))
     return list(ordered)
 
 
-def _hashed(one: str, key: bytes) -> str:
-    return hmac.new(key, one.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()[:SHOWN_DIGITS]
+def _hashed(name: str, key: bytes) -> str:
+    return hmac.new(key, name.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()[:SHOWN_DIGITS]
 
 
 @dataclass(frozen=True)
@@ -94,13 +94,13 @@ class Aliases:
     posts: Mapping[str, str]
     sentences: Mapping[str, str]
 
-    def post(self, one: str) -> str:
+    def post(self, post_id: str) -> str:
         """What stands for a post."""
-        return self.posts.get(one, one)
+        return self.posts.get(post_id, post_id)
 
-    def sentence(self, one: str) -> str:
+    def sentence(self, uid: str) -> str:
         """What stands for a sentence."""
-        return self.sentences.get(one, one)
+        return self.sentences.get(uid, uid)
 
     def beside(self, uid: str, post: str) -> str:
         """What stands for a sentence where its query's post stands beside it: its number, unless it is of another post."""
@@ -127,6 +127,6 @@ _NUMBER = re.compile(r"[-_.:/#]0*([0-9]{1,6})")
 
 def _own_numbers(post: str, uids: list[str]) -> list[str] | None:
     """The numbers that follow a post's id in its uids, if all have one."""
-    found = [_NUMBER.fullmatch(uid, len(post)) if uid.startswith(post) else None for uid in uids]
-    numbers = [one[1] for one in found if one is not None]
+    matches = [_NUMBER.fullmatch(uid, len(post)) if uid.startswith(post) else None for uid in uids]
+    numbers = [match[1] for match in matches if match is not None]
     return numbers if len(numbers) == len(uids) == len(set(numbers)) else None

@@ -156,8 +156,8 @@ def _sentences(frame: pl.DataFrame) -> dict[str, list[str]]:
     if not parts:
         return {}
     seen = pl.concat(parts).filter(pl.col("uid") != "").unique(maintain_order=True)
-    found = dict(seen.group_by("post_id", maintain_order=True).agg("uid").iter_rows())
-    return {post: found[post] for post in in_order(found)}
+    by_post = dict(seen.group_by("post_id", maintain_order=True).agg("uid").iter_rows())
+    return {post: by_post[post] for post in in_order(by_post)}
 
 
 def _hidden(frame: pl.DataFrame, aliases: Aliases) -> pl.DataFrame:
@@ -167,9 +167,9 @@ def _hidden(frame: pl.DataFrame, aliases: Aliases) -> pl.DataFrame:
     posts = pl.DataFrame({"post_id": list(aliases.posts), "_post": list(aliases.posts.values())}, _TEXTS)
     named = {"_uid": list(aliases.sentences), "_alias": list(aliases.sentences.values())}
     sentences = pl.DataFrame(named, dict.fromkeys(named, pl.String))
-    made = frame.join(posts, on="post_id", how="left", maintain_order="left")
-    cells = [_short(made, column, sentences) for column in UIDS if column in frame.columns]
-    return made.with_columns(cells).with_columns(post_id="_post").drop("_post")
+    joined = frame.join(posts, on="post_id", how="left", maintain_order="left")
+    cells = [_short(joined, column, sentences) for column in UIDS if column in frame.columns]
+    return joined.with_columns(cells).with_columns(post_id="_post").drop("_post")
 
 
 _TEXTS = {"post_id": pl.String, "_post": pl.String}
@@ -202,9 +202,9 @@ def _summary(folder: Path, kind: Kind, run: _Run) -> str:
     text = (folder / ("comparison.json" if kind == "comparison" else "summary.json")).read_text(encoding="utf-8")
     if not run.aliases.posts:
         return text
-    said = loads(text)
-    hidden = hidden_summary(said, run.mentions, run.aliases)
-    return text if hidden == said else dumps_by_line(hidden, BY_LINE)
+    summary = loads(text)
+    hidden = hidden_summary(summary, run.mentions, run.aliases)
+    return text if hidden == summary else dumps_by_line(hidden, BY_LINE)
 
 
 def _told(manifest: Mapping[str, Any], run: _Run) -> dict[str, Any]:
@@ -238,15 +238,17 @@ def verification_of(folder: Path) -> dict[str, Any] | None:
 
 def _name(manifest: Mapping[str, Any], kind: Kind) -> str:
     if kind == "comparison":
-        first, *others = dict.fromkeys(str(one["role"]) for one in manifest["inputs"])
+        first, *others = dict.fromkeys(str(entry["role"]) for entry in manifest["inputs"])
         return f"{', '.join(others)} against {first}"
     command = str(manifest.get("command"))
     if command.startswith("evidentia demo"):
         return "the demo's synthetic run"
-    for made in ("run", "ablate"):
-        if command.startswith(f"evidentia {made} "):
-            return command.removeprefix(f"evidentia {made} ").removesuffix(" -o OUT")
-    names = [str(one["name"]) for one in manifest.get("inputs", ()) if one.get("name") not in {None, "<dataframe>"}]
+    for verb in ("run", "ablate"):
+        if command.startswith(f"evidentia {verb} "):
+            return command.removeprefix(f"evidentia {verb} ").removesuffix(" -o OUT")
+    names = [
+        str(entry["name"]) for entry in manifest.get("inputs", ()) if entry.get("name") not in {None, "<dataframe>"}
+    ]
     return names[0] if names else "a run in memory"
 
 

@@ -92,6 +92,6 @@ def format_of(name: str) -> str | None:
     return next((kind for kind, file in ENDINGS.items() if file == name), None)
 
 
-def formats_there(names: Iterable[str]) -> tuple[str, ...]:
+def formats_present(names: Iterable[str]) -> tuple[str, ...]:
     """The formats of the report files that are there."""
     return tuple(dict.fromkeys(kind for name in sorted(names) if (kind := format_of(name)) is not None))

@@ -20,7 +20,7 @@ from evidentia.report.page.record import (
     Drawing,
     drawing,
     format_of,
-    formats_there,
+    formats_present,
     read_record,
     texts_sha256,
     versions,
@@ -119,9 +119,9 @@ class _Comparer:
         for name in formats:
             usual = drawing(name, content)
             for option in ("ids", "texts"):
-                told, redrawn = getattr(entry, option), getattr(usual, option)
-                if (told is None) != (redrawn is None):
-                    self.mismatches.append(Mismatch(f"{RECORD}: {name}: {option}", told, redrawn))
+                recorded, redrawn = getattr(entry, option), getattr(usual, option)
+                if (recorded is None) != (redrawn is None):
+                    self.mismatches.append(Mismatch(f"{RECORD}: {name}: {option}", recorded, redrawn))
 
     def _own_texts(self, recorded: str) -> Mapping[str, Mapping[str, str]]:
         """The sentences that the page carries: the folder has none, so they are held against their hash."""
@@ -173,12 +173,12 @@ def check_claim(
     claim = report.claim
     if claim is None or (replaceable and claim.get("mismatches")):
         return ()
-    found = {"comparisons": comparisons, "mismatches": 0, "current": True}
-    held = verification_of(folder) if trusted else found
+    recomputed = {"comparisons": comparisons, "mismatches": 0, "current": True}
+    held = verification_of(folder) if trusted else recomputed
     if claim == held:
         return ()
-    told = "no verification.json" if held is None else f"{held['comparisons']:,} comparisons"
-    return (Mismatch(f"{PAGE}: its verification", f"{claim.get('comparisons')} comparisons", told),)
+    expected = "no verification.json" if held is None else f"{held['comparisons']:,} comparisons"
+    return (Mismatch(f"{PAGE}: its verification", f"{claim.get('comparisons')} comparisons", expected),)
 
 
 def draw_again(folder: Path, report: ComparedReport) -> None:
@@ -188,7 +188,7 @@ def draw_again(folder: Path, report: ComparedReport) -> None:
     except InputError:
         record = {}
     before = _carried(folder)
-    for kind in formats_there(report.not_compared):
+    for kind in formats_present(report.not_compared):
         shown = record[kind].ids == "shown" if kind in record else before is not None and before.ids == "shown"
         kept = before.texts if kind == "html" and before is not None and before.texts else None
         write_report(folder, formats=(kind,), show_ids=shown, carried_texts=kept)

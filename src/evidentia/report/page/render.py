@@ -46,17 +46,23 @@ def render(content: Content) -> str:
 
 @cache
 def _environment() -> Environment:
-    made = Environment(
+    environment = Environment(
         loader=PackageLoader("evidentia.report.page"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"shown": shown, "limits": limits, "per_thousand": per_thousand, "signed": signed, "chance": chance}
-    made.filters |= {"counted": counted, "shared_words": shared_words}
-    made.globals["attributes"] = attributes
-    return made
+    environment.filters |= {
+        "shown": shown,
+        "limits": limits,
+        "per_thousand": per_thousand,
+        "signed": signed,
+        "chance": chance,
+    }
+    environment.filters |= {"counted": counted, "shared_words": shared_words}
+    environment.globals["attributes"] = attributes
+    return environment
 
 
 @cache
@@ -85,5 +91,5 @@ def attributes(name: str, field: str, value: object) -> Markup:
 
 def figures_of(content: Content) -> tuple[Figure, ...]:
     """The figures of a page, for files of their own."""
-    made: tuple[Figure, ...] = PAGES[content.kind](content)["figures"]
-    return made
+    figures: tuple[Figure, ...] = PAGES[content.kind](content)["figures"]
+    return figures

@@ -74,7 +74,10 @@ def _safe_table(table: Table) -> Table:
 
 def _plain(text: str, most: int = 60) -> str:
     """Latin letters as they are, others as their code, long words cut: pdflatex has no letter for emoji."""
-    kept = "".join(one if one.isascii() or one in LATIN else f"U+{ord(one):04X}" for one in text[:most])
+    kept = "".join(
+        character if character.isascii() or character in LATIN else f"U+{ord(character):04X}"
+        for character in text[:most]
+    )
     return kept if len(text) <= most else f"{kept}..."
 
 

@@ -32,8 +32,8 @@ def read_texts(path: Path) -> dict[str, str]:
     twice = frame.filter(pl.col("uid").is_duplicated() & ~pl.col("uid").is_first_distinct())
     if twice.height:
         raise _refused("DUPLICATE_UID", loaded, f"{counted(twice.height, 'sent_uid')} given again", twice)
-    told = frame.filter(pl.col("text").is_not_null() & (pl.col("text") != ""))
-    return dict(told.select("uid", "text").iter_rows())
+    texts = frame.filter(pl.col("text").is_not_null() & (pl.col("text") != ""))
+    return dict(texts.select("uid", "text").iter_rows())
 
 
 def _sentences(loaded: Loaded) -> pl.DataFrame:
@@ -51,27 +51,27 @@ def _sentences(loaded: Loaded) -> pl.DataFrame:
             raise InputError(Problem("WRONG_TYPE", f"{loaded.name}: {column} does not hold plain values. {FORM}"))
     uid = frame["sent_uid"].cast(pl.String)
     uid = (unquoted(uid) if loaded.delimited else uid).alias("uid")
-    made = frame.select("row", uid, pl.col("text").cast(pl.String))
-    return made.with_columns(uid=pl.when(pl.col("uid").str.strip_chars() != "").then(pl.col("uid")))
+    sentences = frame.select("row", uid, pl.col("text").cast(pl.String))
+    return sentences.with_columns(uid=pl.when(pl.col("uid").str.strip_chars() != "").then(pl.col("uid")))
 
 
 def _fields(kind: pl.DataType) -> set[str]:
     """What the entries of a list of records hold; nothing where a column is not one."""
     if isinstance(kind, pl.List) and isinstance(kind.inner, pl.Struct):
-        return {one.name for one in kind.inner.fields}
+        return {field.name for field in kind.inner.fields}
     return set()
 
 
-def _require(loaded: Loaded, held: set[str], what: str) -> None:
+def _require(loaded: Loaded, held: set[str], complaint: str) -> None:
     lacking = [column for column in COLUMNS if column not in held]
     if lacking:
-        raise InputError(Problem("MISSING_COLUMN", f"{loaded.name}: {what} {' and '.join(lacking)}. {FORM}"))
+        raise InputError(Problem("MISSING_COLUMN", f"{loaded.name}: {complaint} {' and '.join(lacking)}. {FORM}"))
 
 
-def _refused(code: str, loaded: Loaded, what: str, bad: pl.DataFrame) -> InputError:
+def _refused(code: str, loaded: Loaded, complaint: str, bad: pl.DataFrame) -> InputError:
     uid = bad["uid"][0]
     named = "" if uid is None else f", {shown(uid)}"
-    message = f"{loaded.name}: {what} (first: {loaded.place(int(bad['row'][0]))}{named})."
+    message = f"{loaded.name}: {complaint} (first: {loaded.place(int(bad['row'][0]))}{named})."
     return InputError(Problem(code, f"{message} Give every sentence once, under the uid that the run has for it."))
 
 
@@ -83,7 +83,7 @@ def texts_of(
     These are the gold, selected and first ranked sentences of queries that went wrong; texts of others stay out.
     """
     _some_match(frame, texts)
-    made: dict[str, dict[str, str]] = {}
+    by_post: dict[str, dict[str, str]] = {}
     columns = [
         column for column in ("gold_sent_uids", "selected_sent_uids", "ranked_sent_uids") if column in frame.columns
     ]
@@ -93,8 +93,8 @@ def texts_of(
             uids = cell.split("|") if cell else []
             for uid in uids[:DEEPEST] if column == "ranked_sent_uids" else uids:
                 if uid in texts:
-                    made.setdefault(aliases.post(post), {})[aliases.beside(uid, post)] = texts[uid]
-    return made
+                    by_post.setdefault(aliases.post(post), {})[aliases.beside(uid, post)] = texts[uid]
+    return by_post
 
 
 def _some_match(frame: pl.DataFrame, texts: Mapping[str, str]) -> None:

@@ -48,12 +48,14 @@ def verify_page(path: Path, progress: Progress | None = None) -> PageVerificatio
         raise InputError(
             "A page of a comparison carries no queries. Verify the folder of the comparison, which keeps them."
         )
-    with tempfile.TemporaryDirectory() as made:
-        left_out = rebuild(content, Path(made))
-        found = verify_carried(Path(made), progress, checks=None if left_out else check_again)
+    with tempfile.TemporaryDirectory() as folder:
+        left_out = rebuild(content, Path(folder))
+        verification = verify_carried(Path(folder), progress, checks=None if left_out else check_again)
     drawn, why = _drawn_again(content, text)
     return PageVerification(
-        replace(found, checks=(*found.checks, drawn[0]), mismatches=(*found.mismatches, *drawn[1])),
+        replace(
+            verification, checks=(*verification.checks, drawn[0]), mismatches=(*verification.mismatches, *drawn[1])
+        ),
         (*left_out, *why),
     )
 
@@ -96,14 +98,14 @@ def rebuild(content: Content, folder: Path) -> tuple[str, ...]:
 
 def _left_out(content: Content, pruned: int | None) -> tuple[str, ...]:
     """What a page does not carry enough for, in words; ``pruned`` numbers rest on a candidates table, if there was one."""
-    told = []
+    left_out = []
     if pruned is not None:
-        told.append(f"{pruned:,} numbers that rest on the candidates table, and the checks that read it")
+        left_out.append(f"{pruned:,} numbers that rest on the candidates table, and the checks that read it")
     if pruned is not None and content.figure(GAMMA) is not None:
-        told.append("the sweep over gamma, which rests on that table too")
+        left_out.append("the sweep over gamma, which rests on that table too")
     if "applied_thresholds" in content.manifest:
-        told.append("the thresholds that were given, beyond their use, and the grid they were chosen from")
-    return tuple(told)
+        left_out.append("the thresholds that were given, beyond their use, and the grid they were chosen from")
+    return tuple(left_out)
 
 
 def _without(table: Table, gone: Collection[str]) -> Table:
@@ -123,11 +125,13 @@ def _without_candidates(summary: Mapping[str, Any]) -> tuple[dict[str, Any], set
 
 def _expanded(columns: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
     """The columns with whole names of sentences: in a page those of the query's own post are bare numbers."""
-    made = {name: list(values) for name, values in columns.items()}
+    expanded = {name: list(values) for name, values in columns.items()}
     for name in UIDS:
-        if name in made:
-            made[name] = [_whole(cell, post) for cell, post in zip(made[name], made["post_id"], strict=True)]
-    return made
+        if name in expanded:
+            expanded[name] = [
+                _whole(cell, post) for cell, post in zip(expanded[name], expanded["post_id"], strict=True)
+            ]
+    return expanded
 
 
 def _whole(cell: str, post: str) -> str:

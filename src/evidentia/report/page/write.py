@@ -67,17 +67,17 @@ def _recorded(folder: Path) -> dict[str, Drawing]:
 def files_of(content: Content, formats: Collection[str]) -> dict[str, bytes]:
     """Every file of a report in these formats, by its name in the result folder."""
     figures = figures_of(content)
-    made: dict[str, bytes] = {}
+    files: dict[str, bytes] = {}
     if "html" in formats:
-        made[PAGE] = render(content).encode()
+        files[PAGE] = render(content).encode()
     if "csv" in formats:
-        made |= {f"figures/drawn/{f.name}.csv": csv_text(f.table).encode() for f in figures if _own(f, content)}
-    made |= {f"figures/{name}": data for name, data in images(figures, formats).items()}
+        files |= {f"figures/drawn/{f.name}.csv": csv_text(f.table).encode() for f in figures if _own(f, content)}
+    files |= {f"figures/{name}": data for name, data in images(figures, formats).items()}
     if "latex" in formats:
-        made["report.tex"] = latex_document(content, figures).encode()
+        files["report.tex"] = latex_document(content, figures).encode()
     if "md" in formats:
-        made["report.md"] = markdown(content).encode()
-    return made
+        files["report.md"] = markdown(content).encode()
+    return files
 
 
 def _own(figure: Figure, content: Content) -> bool:

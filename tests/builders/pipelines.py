@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from cli.command import evidentia
 from evidentia.corpus.write import write_corpus
 from evidentia.synth import synthetic_corpus
+from sharing import shared_folder
 
 SMALL = """
 [corpus]
@@ -37,3 +41,15 @@ def small_config(folder: Path, name: str = "pipeline.toml", *, more: str = "", *
     path = folder / name
     path.write_text(SMALL.format(**{"seed": 7, "reranker": "ltr", "graph": "propagation", **settings}) + more)
     return path
+
+
+def small_pipeline(factory: pytest.TempPathFactory) -> Path:
+    """A folder with `corpus`, `pipeline.toml` and in `run` what was learnt; made once, for reading only."""
+
+    def make(home: Path) -> None:
+        small_corpus(home / "corpus")
+        words = ("--resamples", 0, "--no-report", "--no-verify", "-q")
+        ran = evidentia("run", small_config(home), "-o", home / "run", *words)
+        assert ran.code == 0, ran
+
+    return shared_folder(factory, "small-pipeline", make)
