@@ -18,12 +18,13 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from evidentia.array_types import Floats
 from evidentia.evaluation.cluster_sums import per_cluster
 from evidentia.evaluation.compare import differing_posts
-from evidentia.evaluation.compute import Computation, compute, simulated_kind
+from evidentia.evaluation.compute import Computation, compute
 from evidentia.evaluation.curves import reliability_curve
 from evidentia.evaluation.estimates import EstimateBuilder
 from evidentia.evaluation.intervals import Resampling, intervals
 from evidentia.evaluation.plan import OVERALL, MeasurePlan, Want
 from evidentia.evaluation.replicates import Replicated, replicate
+from evidentia.evaluation.sample_counts import simulated_kind
 from evidentia.measures.core import Additive, Sweep
 from evidentia.report.console import HEADLINE
 from evidentia.results import Estimate

@@ -70,7 +70,7 @@ class ClusterSums:
         products = {columns: table.products(weights) for columns, table in self.tables.items()}
         summed: dict[tuple[Columns, Columns], Floats] = {}
         gathered: dict[tuple[object, ...], Floats] = {}
-        found: dict[Key, Floats] = {}
+        sums: dict[Key, Floats] = {}
         for definition, grouping in self.wants:
             statistic = (_key(definition, grouping.columns), grouping.columns)
             table = self.tables[home := self.home[statistic]]
@@ -79,8 +79,8 @@ class ClusterSums:
                 summed[pair] = table.coarsened(products[home], grouping)
             if statistic not in gathered:
                 gathered[statistic] = table.gathered(summed[pair], statistic[0])
-            found[definition, grouping.columns] = gathered[statistic]
-        return found
+            sums[definition, grouping.columns] = gathered[statistic]
+        return sums
 
     def _finish(self, definition: Definition, grouping: Grouping, sums: Floats) -> Floats:
         kind = definition.kind
@@ -179,12 +179,12 @@ class _SumTable:
     def products(self, weights: Floats) -> Floats:
         """The sums of every distinct column, coarse and fine apart: outer groups x columns x inner groups x replicates."""
         heights = [len(part) for part in self._parts[0]]
-        made = np.empty((len(self.outer), sum(heights), weights.shape[1]))
-        for members, (whole, rest), out in zip(self.outer, self._parts, made, strict=True):
+        products = np.empty((len(self.outer), sum(heights), weights.shape[1]))
+        for members, (whole, rest), out in zip(self.outer, self._parts, products, strict=True):
             mine = weights if len(members) == len(weights) else weights[members]
             out[: heights[0]] = whole @ mine.astype(np.float32)
             np.matmul(rest, mine, out=out[heights[0] :])
-        return made.reshape(len(self.outer), made.shape[1] // self.inner, self.inner, weights.shape[1])
+        return products.reshape(len(self.outer), products.shape[1] // self.inner, self.inner, weights.shape[1])
 
     def coarsened(self, products: Floats, wanted: Grouping) -> Floats:
         """The sums of a grouping that is as fine or coarser (columns x groups x replicates): the rest is added up.

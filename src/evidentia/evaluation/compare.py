@@ -11,7 +11,7 @@ from evidentia.array_types import Floats, Ints
 from evidentia.errors import InputError, counted, shown
 from evidentia.evaluation.choose import MeasureChoice
 from evidentia.evaluation.cluster_sums import per_cluster
-from evidentia.evaluation.compute import Computation, compute, simulated_kind
+from evidentia.evaluation.compute import Computation, compute
 from evidentia.evaluation.deltas import Contrast, DeltaBuilder, OnMismatch, judged, refuse_settings
 from evidentia.evaluation.intervals import Resampling
 from evidentia.evaluation.plan import (
@@ -25,6 +25,7 @@ from evidentia.evaluation.plan import (
     with_tuned_decisions,
 )
 from evidentia.evaluation.replicates import replicate
+from evidentia.evaluation.sample_counts import simulated_kind
 from evidentia.measures import Definition, Profile, resolve
 from evidentia.measures.core import Additive, Macro
 from evidentia.results import Comparison, Delta, Design, pairs
@@ -146,16 +147,16 @@ def _numbered(labels: Sequence[str]) -> tuple[Ints, tuple[str, ...]]:
     return np.array([codes[label] for label in labels]), tuple(codes)
 
 
-def _same_gold(one: NamedRun, other: NamedRun) -> None:
-    different = one.run.queries.label != other.run.queries.label
-    columns = [system.run.frame for system in (one, other) if "gold_sent_uids" in system.run.frame.columns]
+def _same_gold(first: NamedRun, other: NamedRun) -> None:
+    different = first.run.queries.label != other.run.queries.label
+    columns = [system.run.frame for system in (first, other) if "gold_sent_uids" in system.run.frame.columns]
     if len(columns) == 2:
         golds = [frame["gold_sent_uids"].list.sort().list.join("|") for frame in columns]
         different = different | (golds[0] != golds[1]).fill_null(True).to_numpy()
     if different.any():
-        key = _keys(one.run.queries)[int(np.argmax(different))]
+        key = _keys(first.run.queries)[int(np.argmax(different))]
         raise InputError(
-            f"{one.name} and {other.name} disagree about the gold of {counted(int(different.sum()), 'query', 'queries')} "
+            f"{first.name} and {other.name} disagree about the gold of {counted(int(different.sum()), 'query', 'queries')} "
             f"(first: post {shown(key[0])}, criterion {shown(key[1])}). Systems can only be compared on the same truth."
         )
 
@@ -224,8 +225,8 @@ class _Pair:
         plan = self.resampling.plan(self.baseline.queries)
         first, second = (compute(side.queries, wants, thresholds=side.thresholds) for side in sides)
         halves = [replicate(side.queries, wants, plan, part_of(progress, i, 2)) for i, side in enumerate(sides)]
-        for one, other in zip(*halves, strict=True):
-            d, g, differences = one.definition, one.grouping, other.values - one.values
+        for first_values, other in zip(*halves, strict=True):
+            d, g, differences = first_values.definition, first_values.grouping, other.values - first_values.values
             cells = first.cell(d, g), second.cell(d, g)
             effective = np.minimum(first.effective(d, g), second.effective(d, g))
             deltas, errors = cells[1].outcome.values - cells[0].outcome.values, standard_errors(differences, effective)
@@ -275,9 +276,9 @@ def differing_posts(first: Queries, second: Queries, definition: Definition, gro
     for code in range(len(grouping)):
         rows = None if grouping.codes is None else np.flatnonzero(grouping.codes == code)
         parts = [queries if rows is None else queries.take(rows) for queries in (first, second)]
-        one, other = (per_cluster(part, kind.statistic, args) for part in parts)
-        used = _used_columns(kind, one.sum(axis=0) + other.sum(axis=0), args)
-        counts.append(np.count_nonzero((np.abs(one - other) > ROUNDING)[:, used].any(axis=1)))
+        first_sums, other = (per_cluster(part, kind.statistic, args) for part in parts)
+        used = _used_columns(kind, first_sums.sum(axis=0) + other.sum(axis=0), args)
+        counts.append(np.count_nonzero((np.abs(first_sums - other) > ROUNDING)[:, used].any(axis=1)))
     return np.array(counts)
 
 

@@ -90,17 +90,17 @@ def aligned(runs: Sides, names: tuple[str, str], on_mismatch: OnMismatch) -> tup
     first, second = runs
     notes = []
     _same_spelling(runs, names)
-    for one, other, name in ((first, second, names[0]), (second, first, names[1])):
+    for run, other, name in ((first, second, names[0]), (second, first, names[1])):
         there = set(other.cluster_ids)
-        extra = [cluster for cluster in one.cluster_ids if cluster not in there]
+        extra = [cluster for cluster in run.cluster_ids if cluster not in there]
         if extra and on_mismatch == "error":
             raise InputError(
-                f"{name} has {counted(len(extra), unit_of(one))} that the other run lacks or failed on (first: "
+                f"{name} has {counted(len(extra), unit_of(run))} that the other run lacks or failed on (first: "
                 f"{shown(extra[0])}). Only the same people can be compared: run both on the same ones, or compare those that both "
                 "have with --on-mismatch intersect."
             )
         if extra:
-            notes.append(f"{name}: {counted(len(extra), unit_of(one))} that the other run lacks are left out")
+            notes.append(f"{name}: {counted(len(extra), unit_of(run))} that the other run lacks are left out")
     sides = (first.restricted_to(second.cluster_ids), second.restricted_to(first.cluster_ids))
     if not len(sides[0]):
         raise InputError("The two runs have no participant in common.")

@@ -7,16 +7,23 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evidentia.array_types import Bools, Floats, Ints
 from evidentia.evaluation.plan import Grouping, Key, Thresholds, Want, grouping_by
+from evidentia.evaluation.sample_counts import (
+    group_totals,
+    population_rows,
+    population_size,
+    post_sizes,
+    simulated_kind,
+    sweep_classes,
+)
 from evidentia.measures import Definition
 from evidentia.measures.core import Additive, Fit, Macro, Outcome, Statistic, Sweep
 from evidentia.protocol import UNTUNABLE
 from evidentia.results import Distribution
-from evidentia.results.measure import Args, Population
-from evidentia.results.sample_size import Kind, Sample, interval_warnings
+from evidentia.results.measure import Args
+from evidentia.results.sample_size import Sample, interval_warnings
 from evidentia.stats.exact import ExactSums, add_up
 from evidentia.stats.intervals import effective_clusters
 from evidentia.stats.spread import grouped_distributions
@@ -90,7 +97,7 @@ class Computation:
         if key not in self._cells:
             cell = self._cell(definition, grouping)
             details = tuple({**own, **self._threshold_details(definition.args)} for own in cell.details)
-            totals = self._totals(definition.population.unit, grouping)
+            totals = group_totals(self.queries, definition.population.unit, grouping)
             self._cells[key] = replace(cell, details=details, totals=totals)
         return self._cells[key]
 
@@ -137,8 +144,12 @@ class Computation:
             return self._size(definition, grouping)[1].astype(np.float64)
         key = (*kind.key(args), grouping.columns) if isinstance(kind, Sweep) else _population_key(definition, grouping)
         if key not in self._effective:
-            parts = _classes(self.queries, kind, args) if isinstance(kind, Sweep) else [_rows(self.queries, definition)]
-            each = [effective_clusters(_post_sizes(self.queries, rows, grouping)) for rows in parts]
+            parts = (
+                sweep_classes(self.queries, kind, args)
+                if isinstance(kind, Sweep)
+                else [population_rows(self.queries, definition)]
+            )
+            each = [effective_clusters(post_sizes(self.queries, rows, grouping)) for rows in parts]
             self._effective[key] = np.min(each, axis=0)
         return self._effective[key]
 
@@ -185,15 +196,6 @@ class Computation:
             codes = np.zeros(len(label), np.int64) if grouping.codes is None else grouping.codes
             self._evidence[grouping.columns] = np.bincount(codes[label], minlength=len(grouping))
         return self._evidence[grouping.columns]
-
-    def _totals(self, unit: str, grouping: Grouping) -> Ints:
-        codes = np.zeros(len(self.queries), np.int64) if grouping.codes is None else grouping.codes
-        if unit != "post":
-            return np.bincount(codes, minlength=len(grouping))
-        seen = np.zeros((len(self.queries.post_ids), len(grouping)), bool)
-        seen[self.queries.post, codes] = True
-        posts: Ints = seen.sum(axis=0)
-        return posts
 
     def _threshold_details(self, args: Args) -> Mapping[str, object]:
         if args.get("threshold") != "tuned" or str(args.cut) not in self.thresholds:
@@ -316,14 +318,6 @@ def _jobs(queries: Queries, wants: Iterable[Want]) -> dict[tuple[object, ...], J
     return jobs
 
 
-def simulated_kind(definition: Definition) -> Kind | None:
-    """The kind whose intervals were simulated with few posts, if the definition is of one."""
-    kind = definition.kind
-    if isinstance(kind, Sweep):
-        return "sweep"
-    return "sum" if isinstance(kind, Additive) and kind.gaps is None else None
-
-
 def macro_parts(queries: Queries, definition: Definition, kind: Macro) -> tuple[Definition, Grouping]:
     """The definition that a mean over criteria averages, and the grouping by criterion."""
     criteria = grouping_by(queries, "criterion")
@@ -351,26 +345,9 @@ def _add(sums: ExactSums, added: Added, piece: Queries, codes: Ints | None, weig
         return
     for code in np.unique(codes):  # a post falls into several groups: each sees only its own queries of that post
         part = piece.take(np.flatnonzero(codes == code))
-        found = np.unique(part.post)
-        some = None if weights is None else weights[found]
-        sums.add(added.statistic.columns(part, added.args), np.full(len(found), code), some)
-
-
-def population_size(queries: Queries, population: Population, args: Args, grouping: Grouping) -> tuple[Ints, Ints]:
-    """How many units of the population each group holds, and from how many posts they come."""
-    mask = population.mask(queries, args)
-    rows = np.arange(len(queries)) if mask is None else np.flatnonzero(mask)
-    codes: NDArray[np.int64] = np.zeros(len(rows), np.int64) if grouping.codes is None else grouping.codes[rows]
-    seen = np.zeros((len(queries.post_ids), len(grouping)), bool)
-    seen[queries.post[rows], codes] = True
-    clusters = seen.sum(axis=0)
-    if population.unit == "post":
-        return clusters, clusters
-    if population.unit == "candidate":
-        assert queries.candidates is not None
-        sizes = np.diff(queries.candidates.offsets)[rows].astype(float)
-        return add_up(codes, sizes, len(grouping)).astype(np.int64), clusters
-    return np.bincount(codes, minlength=len(grouping)), clusters
+        posts_of_part = np.unique(part.post)
+        some = None if weights is None else weights[posts_of_part]
+        sums.add(added.statistic.columns(part, added.args), np.full(len(posts_of_part), code), some)
 
 
 def _population_key(definition: Definition, grouping: Grouping) -> tuple[object, ...]:
@@ -378,26 +355,6 @@ def _population_key(definition: Definition, grouping: Grouping) -> tuple[object,
     args = definition.args
     cut = args.cut if args.get("t") is None else None
     return (definition.population.words, args.get("t"), args.get("threshold"), cut, grouping.columns)
-
-
-def _rows(queries: Queries, definition: Definition) -> Ints:
-    mask = definition.population.mask(queries, definition.args)
-    return np.arange(len(queries)) if mask is None else np.flatnonzero(mask)
-
-
-def _classes(queries: Queries, kind: Sweep, args: Args) -> list[Ints]:
-    """The queries of the positive units of a sweep, and those of the others; a query stands for each of its units."""
-    units = kind.units(queries, args)
-    return [units.rows[units.labels], units.rows[~units.labels]]
-
-
-def _post_sizes(queries: Queries, rows: Ints, grouping: Grouping) -> Floats:
-    """How many of the rows each post has in each group: posts x groups."""
-    posts, groups = len(queries.post_ids), len(grouping)
-    codes = 0 if grouping.codes is None else grouping.codes[rows]
-    return (
-        np.bincount(queries.post[rows] * groups + codes, minlength=posts * groups).reshape(posts, groups).astype(float)
-    )
 
 
 def _key(statistic: Statistic, args: Args, grouping: Grouping) -> tuple[object, ...]:

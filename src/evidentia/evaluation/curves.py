@@ -41,12 +41,12 @@ def curves(
     queries: Queries, asked: frozenset[str], ece: Estimate | None, level: float, plan: ResamplingPlan
 ) -> tuple[Curve, ...]:
     """The curves that were asked for and that the run's scores allow; without resamples they have no bands."""
-    made: list[Curve] = []
+    drawn: list[Curve] = []
     if "roc" in asked and queries.scores is not None:
-        made += _swept(queries, level, plan)
+        drawn += _swept(queries, level, plan)
     if ece is not None and ece.degenerate is None:
-        made.append(reliability_curve(ece, queries, level))
-    return tuple(made)
+        drawn.append(reliability_curve(ece, queries, level))
+    return tuple(drawn)
 
 
 def _swept(queries: Queries, level: float, plan: ResamplingPlan) -> list[Curve]:
@@ -55,7 +55,7 @@ def _swept(queries: Queries, level: float, plan: ResamplingPlan) -> list[Curve]:
     bands = _bands(queries, level, plan) if plan.resamples else {}
     fold = queries.fold
     parts = sweep_counts(queries.scores, queries.label, None, fold.codes, len(fold.labels)) if fold is not None else ()
-    made = []
+    drawn = []
     for shape in (ROC, PR):
         columns = {shape.x: tuple(shape.grid.tolist()), shape.y: _point(whole, shape)} | bands.get(shape.name, {})
         columns |= {
@@ -63,8 +63,8 @@ def _swept(queries: Queries, level: float, plan: ResamplingPlan) -> list[Curve]:
         }
         if shape is PR:
             columns["prevalence"] = (float(queries.label.mean()),) * len(shape.grid)
-        made.append(Curve(shape.name, shape.title, columns))
-    return made
+        drawn.append(Curve(shape.name, shape.title, columns))
+    return drawn
 
 
 def _bands(queries: Queries, level: float, plan: ResamplingPlan) -> dict[str, dict[str, Column]]:
@@ -80,12 +80,12 @@ def _bands(queries: Queries, level: float, plan: ResamplingPlan) -> dict[str, di
 
     replicates = over_replicates(read, plan)
     limits = {name: percentile_limits(values, level) for name, values in replicates.items()}
-    return {name: {"low": _column(found.low), "high": _column(found.high)} for name, found in limits.items()}
+    return {name: {"low": _column(band.low), "high": _column(band.high)} for name, band in limits.items()}
 
 
 def _point(counts: Counts, shape: Shape) -> Column:
-    one = replace(counts, tp=counts.tp[:, None], fp=counts.fp[:, None])
-    return _column(shape.read(one, shape.grid)[0])
+    single = replace(counts, tp=counts.tp[:, None], fp=counts.fp[:, None])
+    return _column(shape.read(single, shape.grid)[0])
 
 
 def reliability_curve(ece: Estimate, queries: Queries, level: float) -> Curve:

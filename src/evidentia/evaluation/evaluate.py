@@ -138,14 +138,14 @@ def other_definitions(
     wants = tuple((definition, OVERALL) for _, definition in asked)
     run, _ = with_tuned_decisions(run, MeasurePlan(wants))
     computation = compute(run.queries, wants)
-    found = []
+    others = []
     for (name, definition), profiles in asked.items():
         cell = computation.cell(definition, OVERALL)
         value = float(cell.outcome.values[0])
         if value != estimates[name].value:
             reason = reason_of(definition, int(cell.outcome.flaws[0]))
-            found.append(OtherDefinition(name, tuple(profiles), definition.expanded, value, reason))
-    return tuple(found)
+            others.append(OtherDefinition(name, tuple(profiles), definition.expanded, value, reason))
+    return tuple(others)
 
 
 def _dataset(run: Run) -> dict[str, object]:
@@ -181,8 +181,8 @@ def _threshold_records(thresholds: Thresholds) -> tuple[dict[str, object], ...]:
 def _per_query(computation: Computation, plan: MeasurePlan, profile: Profile) -> dict[str, tuple[Floats, Bools]]:
     overall = dict.fromkeys(definition for definition, grouping in plan.wants if not grouping.columns)
     behind = {definition.name(profile): computation.per_query(definition) for definition in overall}
-    found = {name: (rows.values, rows.counted) for name, rows in behind.items() if rows is not None}
-    for values, counted in found.values():
+    values_of = {name: (rows.values, rows.counted) for name, rows in behind.items() if rows is not None}
+    for values, counted in values_of.values():
         values.setflags(write=False)
         counted.setflags(write=False)
-    return found
+    return values_of

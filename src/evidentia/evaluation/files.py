@@ -255,10 +255,10 @@ def write_comparison(
     (folder / "comparison.json").write_text(dumps_by_line(comparison.to_dict(), ("deltas",)), encoding="utf-8")
     inputs = [_input(name, s) for name, run in runs.items() for s in run.sources]
     systems: list[dict[str, Any]] = []
-    for name, made in zip(runs, made_with, strict=True):
-        place = _place_of(name, [str(one["folder"]) for one in systems])
+    for name, choices in zip(runs, made_with, strict=True):
+        place = _place_of(name, [str(earlier["folder"]) for earlier in systems])
         _write_system(folder / "systems" / place, runs[name], comparison)
-        systems.append({"name": name, "folder": place, "made_with": None if made is None else dict(made)})
+        systems.append({"name": name, "folder": place, "made_with": None if choices is None else dict(choices)})
     about = {"profile": comparison.profile, "seed": comparison.seed, "resamples": comparison.resamples}
     about |= {"systems": systems, "inputs": inputs}
     source = ResultSource(options=options, command=command)

@@ -89,13 +89,13 @@ def intervals(
     points: Computed, replicates: Iterable[Replicated], resampling: Resampling, *, unit: str = "post"
 ) -> Intervals:
     """An interval for every number that was replicated; ``unit`` is what a cluster is called."""
-    made: dict[Key, Sequence[Interval]] = {}
+    by_key: dict[Key, Sequence[Interval]] = {}
     for replicated in replicates:
         definition, grouping = replicated.definition, replicated.grouping
         cell, effective = points.cell(definition, grouping), points.effective(definition, grouping)
         kind, bounds = definition.kind, definition.measure.bounds
         limits = _limits(replicated, cell, effective, bounds, resampling)
-        made[definition, grouping.columns] = [
+        by_key[definition, grouping.columns] = [
             interval_of(
                 cell.outcome,
                 limits,
@@ -108,7 +108,7 @@ def intervals(
             )
             for i in range(len(grouping))
         ]
-    return made
+    return by_key
 
 
 def _limits(
@@ -116,9 +116,9 @@ def _limits(
 ) -> MethodLimits:
     if replicated.gaps is not None:
         assert cell.gaps is not None
-        found = gap_limits(cell.gaps, replicated.gaps, effective, resampling.level)
-        low, high = np.minimum(found.low, cell.outcome.values), np.maximum(found.high, cell.outcome.values)
-        return MethodLimits(Limits(low, high, found.left_out), INVERSION)
+        inverted = gap_limits(cell.gaps, replicated.gaps, effective, resampling.level)
+        low, high = np.minimum(inverted.low, cell.outcome.values), np.maximum(inverted.high, cell.outcome.values)
+        return MethodLimits(Limits(low, high, inverted.left_out), INVERSION)
     return value_limits(
         replicated.values,
         cell.outcome.values,
@@ -162,7 +162,7 @@ def value_limits(
 
 def interval_of(
     outcome: Outcome,
-    made: MethodLimits,
+    method_limits: MethodLimits,
     index: int,
     resampling: Resampling,
     *,
@@ -172,7 +172,7 @@ def interval_of(
     unit: str = "post",
 ) -> Interval:
     """The interval of one value; exact binomial limits where a proportion collapses, and a reason where there are none."""
-    limits = made.limits
+    limits = method_limits.limits
     left_out = int(limits.left_out[index])
     if outcome.flaws[index] > 0:
         return Interval(None, None, left_out, CONVENTION)
@@ -180,8 +180,8 @@ def interval_of(
         return Interval(None, None, left_out, NEVER)
     low, high = float(limits.low[index]), float(limits.high[index])
     if spread_out(low, high):
-        stands_in = made.percentile is not None and index in made.percentile
-        return Interval((low, high), "percentile" if stands_in else made.method, left_out)
+        stands_in = method_limits.percentile is not None and index in method_limits.percentile
+        return Interval((low, high), "percentile" if stands_in else method_limits.method, left_out)
     value = float(outcome.values[index])
     if proportion and value in bounds:
         exact = _exact(value, bounds, clusters, resampling.level)

@@ -36,16 +36,16 @@ def risk_coverage_curves(
 ) -> tuple[Curve, ...]:
     """For every confidence, under the name of its files, the steps of the curve, and where there are resamples its bands."""
     rows = np.flatnonzero(items.predicted)
-    made: list[Curve] = []
+    curves: list[Curve] = []
     for signal, stem in names.items():
         loss = np.abs(items.pred[rows] - items.gt[rows])
         order = ranking(items.confidence(signal)[rows], items.cluster[rows], loss)
         title = f"Risk and coverage by {signal}"
-        made.append(_steps(items, order, f"{prefix}risk_coverage_{stem}", title))
+        curves.append(_steps(items, order, f"{prefix}risk_coverage_{stem}", title))
         if plan.resamples and len(rows):
             bands = _bands(items, order, resampling.level, plan)
-            made.append(Curve(f"{prefix}risk_coverage_band_{stem}", f"{title}, with bands", bands))
-    return tuple(made)
+            curves.append(Curve(f"{prefix}risk_coverage_band_{stem}", f"{title}, with bands", bands))
+    return tuple(curves)
 
 
 def against_curves(run: Items, other: Items, signals: Sequence[str], resampling: Resampling) -> tuple[Curve, ...]:

@@ -73,7 +73,7 @@ class ThresholdExplorer:
         def work(places: Ints) -> list[list[tuple[float | None, ...]]]:
             return self._part(places, at[places], sums, readings)
 
-        rows = [part for found in in_threads(work, [(part,) for part in parts]) for part in found]
+        rows = [part for block in in_threads(work, [(part,) for part in parts]) for part in block]
         names = ("", "_low", "_high") if self.replicates is not None else ("",)
         return {
             reading.column: {
@@ -89,13 +89,13 @@ class ThresholdExplorer:
         point = sums(self.point.at(at))
         many = None if self.replicates is None else sums(self.replicates.at(at))
         without = None if self.jackknife is None else sums(self.jackknife.at(at))
-        found: list[list[tuple[float | None, ...]]] = [[] for _ in places]
+        rows: list[list[tuple[float | None, ...]]] = [[] for _ in places]
         for reading in readings:
             outcome = _flat(reading.read(point, places))
             limits = None if many is None else self._limits(reading, outcome, places, many, without)
             for row, place in enumerate(places):
-                found[row].append((_value(outcome, row), *self._interval(reading, outcome, limits, row, int(place))))
-        return found
+                rows[row].append((_value(outcome, row), *self._interval(reading, outcome, limits, row, int(place))))
+        return rows
 
     def _limits(
         self, reading: ThresholdReading, point: Outcome, places: Ints, many: Floats, without: Floats | None
@@ -119,7 +119,7 @@ class ThresholdExplorer:
         if limits is None or _value(outcome, row) is None:
             return None, None
         posts = 0 if reading.posts is None else int(reading.posts[place])
-        made = interval_of(
+        limits_here = interval_of(
             outcome,
             limits,
             row,
@@ -128,7 +128,7 @@ class ThresholdExplorer:
             proportion=reading.posts is not None,
             bounds=reading.bounds,
         ).limits
-        return (None, None) if made is None else (_bounded(made[0]), _bounded(made[1]))
+        return (None, None) if limits_here is None else (_bounded(limits_here[0]), _bounded(limits_here[1]))
 
 
 def operating_curves(run: Run, resampling: Resampling, plan: ResamplingPlan) -> tuple[Curve, ...]:
@@ -178,12 +178,12 @@ def _screening(explorer: ThresholdExplorer, queries: Queries, taus: Floats) -> C
         _gate_reading("sensitivity", "ScreeningSensitivity", with_evidence),
         _gate_reading("fn_per_1000", "ScreeningFNPer1000", everyone),
     )
-    cut, found = explorer.cut(taus), explorer.columns(taus, _state_sums, readings)
+    cut, columns_of = explorer.cut(taus), explorer.columns(taus, _state_sums, readings)
     columns = {"tau": tuple(taus.tolist()), "skipped": _counts(cut.below), "missed": _counts(cut.positives_below)}
     return Curve(
         "operating_screening",
         "Screening at every threshold",
-        columns | found["neg_rate"] | found["sensitivity"] | found["fn_per_1000"],
+        columns | columns_of["neg_rate"] | columns_of["sensitivity"] | columns_of["fn_per_1000"],
     )
 
 
@@ -195,13 +195,13 @@ def _alerts(explorer: ThresholdExplorer, queries: Queries, taus: Floats) -> Curv
         ThresholdReading("likelihood_ratio", _likelihood_ratio),
     )
     sums = _state_sums(explorer.cut(taus))[:, 0]
-    found = explorer.columns(taus, _state_sums, readings)
+    columns_of = explorer.columns(taus, _state_sums, readings)
     right, wrong = sums[:, RIGHT_ALERTS], sums[:, POS] - sums[:, RIGHT_ALERTS]
     columns = {"tau": tuple(taus.tolist()), "alerts": _counts(sums[:, POS]), "right": _counts(right)}
-    columns |= found["alert_precision"] | found["alerts_per_1000"]
+    columns |= columns_of["alert_precision"] | columns_of["alerts_per_1000"]
     columns["tpr"] = _shares(right, sums[:, WITH_EVIDENCE])
     columns["fpr"] = _shares(wrong, sums[:, TOTAL] - sums[:, WITH_EVIDENCE])
-    return Curve("operating_alerts", "Alerts at every threshold", columns | found["likelihood_ratio"])
+    return Curve("operating_alerts", "Alerts at every threshold", columns | columns_of["likelihood_ratio"])
 
 
 def _decision(explorer: ThresholdExplorer, queries: Queries) -> Curve:
@@ -210,14 +210,14 @@ def _decision(explorer: ThresholdExplorer, queries: Queries) -> Curve:
     behind = _Behind.all_of(queries.post, len(THRESHOLDS))
     bounds = _measure("NetBenefit@t=0.5")[0].measure.bounds
     reading = ThresholdReading("net_benefit", _net_benefit, bounds, effective=behind.effective)
-    found = explorer.columns(THRESHOLDS, _benefit_sums, (reading,))["net_benefit"]
+    benefit = explorer.columns(THRESHOLDS, _benefit_sums, (reading,))["net_benefit"]
     names = {"net_benefit": "net_benefit", "net_benefit_low": "low", "net_benefit_high": "high"}
     everyone = np.zeros_like(cut.below)  # nothing lies below: all are acted on
     treat_all = _net_benefit(
         _benefit_sums(CountsBelow(everyone, everyone, cut.units, cut.positives)), np.arange(len(THRESHOLDS))
     )
     columns: dict[str, Column] = {"threshold": tuple(THRESHOLDS.tolist())}
-    columns |= {names[name]: column for name, column in found.items()}
+    columns |= {names[name]: column for name, column in benefit.items()}
     columns["treat_all"] = tuple(treat_all.values[:, 0].tolist())
     columns["treat_none"] = (0.0,) * len(THRESHOLDS)
     return Curve("decision", "Decision curve", columns)
@@ -285,11 +285,11 @@ def _benefit_sums(cut: CountsBelow) -> Floats:
 
 
 def _net_benefit(sums: Floats, places: Ints) -> Outcome:
-    found = []
+    outcomes = []
     for part, place in zip(sums, places, strict=True):
         definition, kind = _measure(f"NetBenefit@t={THRESHOLDS[place]:g}")
-        found.append(kind.finish(part, definition.args))
-    return Outcome(np.stack([one.values for one in found]), np.stack([one.flaws for one in found]))
+        outcomes.append(kind.finish(part, definition.args))
+    return Outcome(np.stack([one.values for one in outcomes]), np.stack([one.flaws for one in outcomes]))
 
 
 def _likelihood_ratio(sums: Floats, places: Ints) -> Outcome:

@@ -112,9 +112,9 @@ class ReplicateBatch:
 
     def block(self, weights: Floats) -> dict[Key, Floats]:
         """Values for some replicates (weights is clusters x replicates)."""
-        found = self.sums.values(weights) | self.sweeps.values(weights)
-        found |= {macro.key: macro.values(found, weights) for macro in self.macros}
-        return {(d, g.columns): found[d, g.columns] for d, g in self.wants}
+        values = self.sums.values(weights) | self.sweeps.values(weights)
+        values |= {macro.key: macro.values(values, weights) for macro in self.macros}
+        return {(d, g.columns): values[d, g.columns] for d, g in self.wants}
 
 
 class _Sweeps:
@@ -132,15 +132,15 @@ class _Sweeps:
                 self.prepared[key] = _segments_of(queries, grouping, kind, args)
 
     def values(self, weights: Floats) -> dict[Key, Floats]:
-        found: dict[Key, list[Floats]] = {key: [] for members in self.members.values() for key in members}
+        by_member: dict[Key, list[Floats]] = {key: [] for members in self.members.values() for key in members}
         for key, groups in self.prepared.items():
             for part in groups:
                 counts = part.counts(weights)
                 for member in self.members[key]:
                     definition = member[0]
                     assert isinstance(definition.kind, Sweep)
-                    found[member].append(defined(definition.kind.finish(counts, definition.args)))
-        return {member: np.stack(values) for member, values in found.items()}
+                    by_member[member].append(defined(definition.kind.finish(counts, definition.args)))
+        return {member: np.stack(values) for member, values in by_member.items()}
 
 
 def _segments_of(queries: Queries, grouping: Grouping, kind: Sweep, args: Args) -> list[Segments]:
@@ -165,8 +165,8 @@ class _Macro:
         self.shape = (len(grouping), len(criteria))
         self.positives = _positives(queries, self.crossed) if kind.weighted else None
 
-    def values(self, found: dict[Key, Floats], weights: Floats) -> Floats:
-        values = found[self.base, self.crossed.columns].reshape(*self.shape, -1)
+    def values(self, computed: dict[Key, Floats], weights: Floats) -> Floats:
+        values = computed[self.base, self.crossed.columns].reshape(*self.shape, -1)
         there = ~np.isnan(values)
         shares = there.astype(float)
         if self.positives is not None:

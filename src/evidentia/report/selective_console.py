@@ -75,9 +75,9 @@ def _coverage_grid(evaluation: Evaluation) -> Grid:
     with_limits = len(signals) <= MOST_WITH_LIMITS
     heads = [head for signal in signals for head in (escape(signal), *(["interval"] if with_limits else []))]
     grid = number_table("coverage", *heads)
-    found = {(e.details["coverage"], e.details["confidence"]): e for e in at_coverages(evaluation)}
-    for coverage in dict.fromkeys(coverage for coverage, _ in found):
-        row = [found[coverage, signal] for signal in signals]
+    estimates = {(e.details["coverage"], e.details["confidence"]): e for e in at_coverages(evaluation)}
+    for coverage in dict.fromkeys(coverage for coverage, _ in estimates):
+        row = [estimates[coverage, signal] for signal in signals]
         cells = [cell for e in row for cell in (_number(e), *([_limits(e.ci)] if with_limits else []))]
         grid.add_row(f"{coverage:g}", *cells)
     return grid
@@ -119,11 +119,11 @@ def _print_comparison(console: Console, comparison: SelectiveComparison, unit: s
     console.print(
         f"Cmax {fixed(cmax[0])} ({first}) and {fixed(cmax[1])} ({second}); common coverage {fixed(comparison.common_coverage)}"
     )
-    told = [d for d in comparison.deltas if d.p is not None and "plateau" not in d.name and _headline(d)]
-    for signal in dict.fromkeys(d.name.partition("[")[2] for d in told):
+    shown_deltas = [d for d in comparison.deltas if d.p is not None and "plateau" not in d.name and _headline(d)]
+    for signal in dict.fromkeys(d.name.partition("[")[2] for d in shown_deltas):
         if signal:
             console.print(f"[bold]{escape(signal.rstrip(']'))}[/]")
-        console.print(delta_grid([d for d in told if d.name.partition("[")[2] == signal], both=True))
+        console.print(delta_grid([d for d in shown_deltas if d.name.partition("[")[2] == signal], both=True))
     for what, why in _refusals(comparison):
         console.print(f"[yellow]{what}[/] {escape(why)}")
     for note in comparison.notes:

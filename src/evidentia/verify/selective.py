@@ -39,14 +39,14 @@ def check_selective(folder: ResultFolder, tally: Tally, progress: Progress | Non
     values, without = _replicated(settings, tally, progress)
     _check_summary(folder.summary, ExpectedItems(settings, values, without).summary(), tally)
     curves = DrawnCurves(settings.items, settings.drawn, values)
-    made = [*check_selective_tables(folder, tally), *check_selective_figures(folder, settings, curves, tally)]
+    files = [*check_selective_tables(folder, tally), *check_selective_figures(folder, settings, curves, tally)]
     if "comparison" in folder.summary and "against_items" in _roles(folder):
         other = read_items(folder, "against_items.csv")
         check_comparison(folder, settings, other, tally, progress)
         curves = other_curves(settings, other, progress)
         tally.exact("comparison has curves of the other run", bool(curves.signals), bool(settings.drawn))
-        made += check_selective_figures(folder, settings, curves, tally)
-    _check_listing(folder, made, tally)
+        files += check_selective_figures(folder, settings, curves, tally)
+    _check_listing(folder, files, tally)
 
 
 def _replicated(
@@ -74,22 +74,22 @@ def _check_by_repeated_rows(
         tally.number(where, None if isnan(drawn) else drawn, None if isnan(again) else again)
 
 
-def _check_summary(said: Mapping[str, Any], expected: Mapping[str, Any], tally: Tally) -> None:
+def _check_summary(summary: Mapping[str, Any], expected: Mapping[str, Any], tally: Tally) -> None:
     """Every key of the summary, and no other."""
-    reported = {key: value for key, value in said.items() if key != "comparison"}
+    reported = {key: value for key, value in summary.items() if key != "comparison"}
     compare("summary.json", reported, expected, tally)
 
 
 def _roles(folder: ResultFolder) -> set[str]:
-    return {str(given["role"]) for given in folder.manifest["inputs"]}
+    return {str(source["role"]) for source in folder.manifest["inputs"]}
 
 
-def _check_listing(folder: ResultFolder, made: Sequence[str], tally: Tally) -> None:
+def _check_listing(folder: ResultFolder, files: Sequence[str], tally: Tally) -> None:
     """The files are those that such a result has, and no others."""
     if folder.carried:
         return
     compared = "against_items" in _roles(folder)
     tally.exact("summary.json comparison", "comparison" in folder.summary, compared)
-    expected = {"summary.json", "items.csv", *(["against_items.csv"] if compared else []), *made}
+    expected = {"summary.json", "items.csv", *(["against_items.csv"] if compared else []), *files}
     tally.exact("manifest.json files", sorted(folder.manifest["files"]), sorted(expected))
     tally.exact("manifest.json profile", folder.manifest["profile"], "selective")

@@ -75,7 +75,7 @@ class ExpectedItems:
             "mode": settings.options["mode"],
             "unit": settings.unit,
             "participants": len(items.clusters),
-            "failed": next(one["failed"] for one in settings.manifest["inputs"] if one["role"] == "items"),
+            "failed": next(source["failed"] for source in settings.manifest["inputs"] if source["role"] == "items"),
             "items": len(items),
             "predicted": items.predicted,
             "item_max": settings.item_max,

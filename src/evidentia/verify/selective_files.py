@@ -36,14 +36,14 @@ DELTAS = (
 
 def check_selective_tables(folder: ResultFolder, tally: Tally) -> list[str]:
     """Every cell of every table, as CSV and LaTeX, against the summary; returns the files that there must be."""
-    made: list[str] = []
+    files: list[str] = []
     for layout in (*selective_layouts(folder.summary), *_delta_layouts(folder.summary)):
         sheet = Sheet(f"tables/{layout.name}", layout.columns, layout.rows)
         if sheet.rows:
-            made += [f"{sheet.path}.csv", f"{sheet.path}.tex"]
+            files += [f"{sheet.path}.csv", f"{sheet.path}.tex"]
             check_csv(folder, sheet, tally)
             check_latex(folder, sheet, tally)
-    return made
+    return files
 
 
 def _delta_layouts(summary: Mapping[str, Any]) -> list[Layout]:
@@ -67,15 +67,15 @@ def check_selective_figures(
     folder: ResultFolder, settings: SelectiveSettings, curves: DrawnCurves, tally: Tally
 ) -> list[str]:
     """Every step of every risk-coverage curve, and its bands; returns the files that there must be."""
-    made: list[str] = []
+    files: list[str] = []
     for signal, stem in _stems(settings, curves):
         steps = curves.steps(signal, settings.item_max)
-        made.append(f"figures/{curves.prefix}risk_coverage_{stem}")
-        check_csv(folder, Sheet(made[-1], tuple(steps), tuple(zip(*steps.values(), strict=True))), tally)
+        files.append(f"figures/{curves.prefix}risk_coverage_{stem}")
+        check_csv(folder, Sheet(files[-1], tuple(steps), tuple(zip(*steps.values(), strict=True))), tally)
         if settings.resamples and curves.items.predicted:
-            made.append(f"figures/{curves.prefix}risk_coverage_band_{stem}")
-            check_csv(folder, Sheet(made[-1], BAND_COLUMNS, curves.bands(signal, settings.level)), tally)
-    return [f"{name}.csv" for name in made]
+            files.append(f"figures/{curves.prefix}risk_coverage_band_{stem}")
+            check_csv(folder, Sheet(files[-1], BAND_COLUMNS, curves.bands(signal, settings.level)), tally)
+    return [f"{name}.csv" for name in files]
 
 
 @dataclass(frozen=True, eq=False)

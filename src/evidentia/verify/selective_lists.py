@@ -28,18 +28,18 @@ class Lists:
     @cached_property
     def _which(self) -> Ints:
         """The item at every place."""
-        found = np.zeros(self._there.shape, np.int64)
+        places_of = np.zeros(self._there.shape, np.int64)
         items = np.broadcast_to(np.arange(len(self.losses)), self.copies.shape)
-        found[self._there] = np.repeat(items.ravel(), self.copies.ravel())
-        return found
+        places_of[self._there] = np.repeat(items.ravel(), self.copies.ravel())
+        return places_of
 
     @cached_property
     def _lost(self) -> Floats:
         """The loss before every place; the first is 0."""
-        found = np.zeros((len(self.rows), self._there.shape[1] + 1))
+        lost = np.zeros((len(self.rows), self._there.shape[1] + 1))
         if len(self.losses):
-            np.cumsum(np.where(self._there, self.losses[self._which], 0.0), axis=1, out=found[:, 1:])
-        return found
+            np.cumsum(np.where(self._there, self.losses[self._which], 0.0), axis=1, out=lost[:, 1:])
+        return lost
 
     def point(self, joint: bool, count: Ints) -> Floats:
         """The risk, or the joint risk, of the first so many (at least one) of every row."""
@@ -98,8 +98,8 @@ class Lists:
         at = (self.rows, run)
         width = np.maximum(self._ends[at] - starts[at], 1)
         into = np.where(self.length > 0, whole + rest - starts[at], 0.0)
-        found: Floats = before[at] + into * (low[at] + (high[at] - low[at]) * into / width / 2)
-        return found
+        areas: Floats = before[at] + into * (low[at] + (high[at] - low[at]) * into / width / 2)
+        return areas
 
     def best(self, joint: bool, ties: str) -> Floats:
         """The smallest area with these losses, which must ascend, with runs of equal loss."""
@@ -121,18 +121,18 @@ class Lists:
         rise = np.diff(y, axis=1, prepend=first)
         slopes = np.divide(rise, width, out=np.full(x.shape, -np.inf), where=width > 0)
         bent = np.any((width > 0) & (slopes < np.maximum.accumulate(slopes, axis=1)), axis=1)
-        found: Floats = first[:, 0] + np.sum(width * (y - rise / 2), axis=1)
+        areas: Floats = first[:, 0] + np.sum(width * (y - rise / 2), axis=1)
         for row in np.flatnonzero(bent):
             held = width[row] > 0
-            found[row] = first[row, 0] + _area_under_hull(first[row, 0], width[row][held], slopes[row][held])
-        return found
+            areas[row] = first[row, 0] + _area_under_hull(first[row, 0], width[row][held], slopes[row][held])
+        return areas
 
 
 def _summed(steps: Floats) -> Floats:
     """The sum before every column, and after the last."""
-    found = np.zeros((len(steps), steps.shape[1] + 1))
-    np.cumsum(steps, axis=1, out=found[:, 1:])
-    return found
+    sums = np.zeros((len(steps), steps.shape[1] + 1))
+    np.cumsum(steps, axis=1, out=sums[:, 1:])
+    return sums
 
 
 def _area_under_hull(start: float, width: Floats, slopes: Floats) -> float:

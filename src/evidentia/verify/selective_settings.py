@@ -81,7 +81,7 @@ class SelectiveSettings:
     @property
     def notes(self) -> list[str]:
         """What reading noticed, and signals that were asked for with all the others but cannot be used."""
-        notes = [note for one in self.manifest["inputs"] if one["role"] == "items" for note in one["notes"]]
+        notes = [note for source in self.manifest["inputs"] if source["role"] == "items" for note in source["notes"]]
         left = [name for name in self.items.signals if name not in self.signals]
         every = "all" in (self.options["confidence"] or ())
         return [*notes, *(f"the signal {name} is left out: predicted items lack it" for name in left if every)]
