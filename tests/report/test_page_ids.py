@@ -216,7 +216,7 @@ def test_only_whole_ids_are_replaced(said: str, told: str) -> None:
 def test_the_near_duplicate_check_names_ids_in_quotes() -> None:
     """Every message prints ids by `shown`, so that a page finds them; a long id is not printed at all."""
     source = (Path(evidentia.__file__).parent / "checks/leakage.py").read_text(encoding="utf-8")
-    assert "map(shown, found.groups[0][:3])" in source
+    assert "map(shown, copies.groups[0][:3])" in source
 
 
 # ---- what stands for ids

@@ -28,7 +28,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = synthetic_run(seed=3, splits=True, posts=40, criteria=3, positives=40)
     run = read_run(made.per_query, candidates=made.candidates)
     out = tmp_path_factory.mktemp("tuned") / "result"
-    workflow.evaluate(run, thresholds=tune(run, Choices()), measures=["AUROC"], resamples=0, report=True).save(out)
+    workflow.evaluate(
+        run, thresholds=tune(run, Choices()), measures=["AUROC", "SelectedK", "NegRate"], resamples=0, report=True
+    ).save(out)
     return out
 
 

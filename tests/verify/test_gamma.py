@@ -35,7 +35,7 @@ def made(
     pool: Callable[[pl.DataFrame], pl.DataFrame] = lambda frame: frame,
 ) -> Path:
     per_query, candidates = tables(20, 3, 14)
-    return result(folder, change(per_query), pool(candidates), resamples=0, measures=["AUROC"])
+    return result(folder, change(per_query), pool(candidates), resamples=0, measures=["AUROC", "SelectedK"])
 
 
 @pytest.fixture(scope="module")

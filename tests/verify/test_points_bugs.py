@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import evidentia
-from evidentia.evaluation import compute, narrate, plan
+from evidentia.evaluation import compute, estimates, plan
 from evidentia.measures import (
     PROFILES,
     calibration,
@@ -151,7 +151,7 @@ BUGS: dict[str, Callable[[Patch], object]] = {
     "truncated ideal -> nDCG@3": lambda p: p.setattr(kernels, "ndcg", truncated_ideal),
     "bins open on the left -> ECE": lambda p: p.setattr(calibration, "bin_of", other_edges),
     "thinned ROC -> TPR@FPR=5%": lambda p: p.setattr(detection, "last_within_budget", thinned),
-    "ddof -> AUROC: fold_std": lambda p: p.setattr(narrate, "fold_summary", population_spread),
+    "ddof -> AUROC: fold_std": lambda p: p.setattr(estimates, "fold_summary", population_spread),
     "wrong population -> Recall@3: n": lambda p: p.setattr(populations, "POSITIVES", populations.ALL),
     "exclusive threshold -> TP(t=0.5)": lambda p: p.setattr(confusion, "decision", exclusive_threshold),
     "interpolated precision -> AUPRC": lambda p: p.setattr(detection, "_precisions", interpolated),
