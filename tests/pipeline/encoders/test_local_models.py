@@ -130,6 +130,16 @@ def test_a_model_that_is_not_there_is_told(name: str) -> None:
         make_encoder(SPEC.format(name), cache=False)
 
 
+def test_a_hub_that_cannot_be_reached_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Offline mode is off, and the address is one where nobody listens."""
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
+    with pytest.raises(InputError, match="the hub did not answer"):
+        make_encoder(SPEC.format("nobody/nothing"), cache=False)
+
+
 def test_a_folder_that_holds_no_model_is_told(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
     with pytest.raises(InputError, match="cannot be loaded"):

@@ -81,7 +81,7 @@ def _resolved(name: str, revision: str | None) -> str:
         pass
     try:
         return str(hub.HfApi().model_info(name, revision=revision).sha)
-    except (OSError, ValueError) as error:
+    except Exception as error:  # whatever the HTTP client of the library raises
         raise InputError(
             f"{typed(name)} is neither a folder nor in the hub's cache on this machine, and the hub did not answer "
             f"({type(error).__name__}). Download the model where there is a network and give its folder."
