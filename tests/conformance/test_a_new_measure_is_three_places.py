@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import math
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -170,11 +171,19 @@ def test_a_new_measure_without_a_twin_is_reported() -> None:
     assert without_a_twin((*MEASURES, replace(MEASURES[0], base="Dummy"))) == ["Dummy"]
 
 
+@pytest.mark.parametrize("measure", [m for m in MEASURES if m.family != "selective"], ids=lambda m: f"{m.base} {m.cut}")
+def test_the_bounds_of_a_measure_are_written_twice(measure: Measure) -> None:
+    """They choose the scale of an interval, so the twin has its own."""
+    low, high = measure.bounds
+    stated = twins.BOUNDS.get((measure.family, measure.base), (0.0, 1.0))
+    assert stated == (-math.inf if low is None else low, math.inf if high is None else high)
+
+
 def test_verification_reads_words_of_the_catalogue_and_no_code() -> None:
     """A definition carries what computes it for measures/; no module of verify/ asks for that."""
     asked = []
     for path in sorted(Path(evidentia.verify.__file__).parent.glob("*.py")):
         nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         names = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
-        asked += [f"{path.name}: {name}" for name in names & {"kind_of", "variants", "mask"}]
+        asked += [f"{path.name}: {name}" for name in names & {"kind_of", "variants", "mask", "bounds"}]
     assert asked == []

@@ -12,9 +12,12 @@ from evidentia.results.measure import Args
 from evidentia.verify.draws import Bools, Floats, Ints
 from evidentia.verify.recipes import over
 from evidentia.verify.study import Study
-from evidentia.verify.twins import Column, FitTwin, Solution, SumTwin, TwinFamily
+from evidentia.verify.twins import COUNT, FREE, Column, FitTwin, Solution, SumTwin, TwinFamily
 
-family = TwinFamily("calibration")
+family = TwinFamily(
+    "calibration",
+    {"LogLoss": COUNT, "NetBenefit": (-math.inf, 1.0), "CalibrationSlope": FREE, "CalibrationIntercept": FREE},
+)
 TINY = 2.0**-52  # probabilities are kept so far off 0 and 1
 HALVINGS = 60
 FLAT = 1e-4  # curvature below this has no step

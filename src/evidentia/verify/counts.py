@@ -5,9 +5,9 @@ from __future__ import annotations
 from evidentia.results.measure import Args
 from evidentia.verify.draws import Bools
 from evidentia.verify.study import Study
-from evidentia.verify.twins import Column, SumTwin, TwinFamily, first
+from evidentia.verify.twins import COUNT, Column, SumTwin, TwinFamily, first
 
-family = TwinFamily("counts")
+family = TwinFamily("counts", dict.fromkeys(("Queries", "Positives"), COUNT))
 family.add("Queries", SumTwin(columns=lambda study, args: [study.everyone], finish=first))
 family.add("Positives", SumTwin(columns=lambda study, args: [study.label], finish=first))
 

@@ -13,9 +13,9 @@ from evidentia.verify.recipes import over
 from evidentia.verify.study import Study
 from evidentia.verify.sweeps import Passed
 from evidentia.verify.tuning import Point, best_point, operating_points
-from evidentia.verify.twins import Column, SumTwin, SweepTwin, TwinFamily, first
+from evidentia.verify.twins import COUNT, Column, SumTwin, SweepTwin, TwinFamily, first
 
-family = TwinFamily("detection")
+family = TwinFamily("detection", {**dict.fromkeys(("TP", "FP", "FN", "TN"), COUNT), "MCC": (-1.0, 1.0)})
 
 
 def auroc(passed: Passed, args: Args) -> Floats:

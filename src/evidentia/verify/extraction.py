@@ -9,9 +9,9 @@ import numpy as np
 from evidentia.results.measure import Args
 from evidentia.verify.draws import Bools, Floats
 from evidentia.verify.study import Study
-from evidentia.verify.twins import Column, SumTwin, TwinFamily, by_choice
+from evidentia.verify.twins import COUNT, Column, SumTwin, TwinFamily, by_choice
 
-family = TwinFamily("extraction")
+family = TwinFamily("extraction", {"SelectedK": COUNT})
 
 
 def _let_through(study: Study, args: Args) -> Bools:

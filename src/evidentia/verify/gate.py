@@ -11,7 +11,7 @@ from evidentia.verify.draws import Bools
 from evidentia.verify.study import Study
 from evidentia.verify.twins import Column, TwinFamily
 
-family = TwinFamily("gate")
+family = TwinFamily("gate", dict.fromkeys(("ScreeningFNPer1000", "AlertsPer1000"), (0.0, 1000.0)))
 BY_POST = {"unit": "post"}
 
 

@@ -21,7 +21,7 @@ from evidentia.verify.plan import LOOPS, Planned, Planner, looped, loops
 from evidentia.verify.recipes import batches, on_all, replicated
 from evidentia.verify.study import Group, Study
 from evidentia.verify.tally import Tally
-from evidentia.verify.twins import NoTwinError
+from evidentia.verify.twins import NoTwinError, bounds_of
 from evidentia.verify.warnings import about_intervals
 
 CELLS = 1 << 25  # replicate values held at once: 256 MB
@@ -160,12 +160,6 @@ class _Checker:
         if reason is not None:
             notes.append(f"{'no interval' if limits is None else 'interval'}: {reason}")
         return Interval(limits, method, left_out, tuple(notes))
-
-
-def bounds_of(definition: Definition) -> Pair:
-    """The least and the largest value that a measure can have."""
-    low, high = definition.measure.bounds
-    return -math.inf if low is None else low, math.inf if high is None else high
 
 
 @dataclass(frozen=True, eq=False)

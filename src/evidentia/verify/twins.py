@@ -6,6 +6,7 @@ written without the code of measures/: formulas, populations, ties and edge case
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,6 +22,9 @@ from evidentia.verify.study import Study
 from evidentia.verify.sweeps import Passed
 
 Column = Floats | Bools
+Pair = tuple[float, float]
+FREE = (-math.inf, math.inf)
+COUNT = (0.0, math.inf)
 Columns = Callable[[Study, Args], Sequence[Column]]
 PostColumns = Callable[[Study, Args, Bools], Sequence[Column]]
 Finish = Callable[[Floats, Args], Floats]
@@ -98,6 +102,7 @@ class TwinFamily:
     """Collects the twins that a module defines for one family of measures."""
 
     name: str
+    ranges: Mapping[str, Pair] = field(default_factory=dict)  # of measures that are no share of 1
     twins: dict[tuple[str, str], list[tuple[Mapping[str, str], Twin]]] = field(default_factory=dict)
 
     def add(self, base: str, twin: Twin, *, when: Mapping[str, str] | None = None) -> None:
@@ -151,10 +156,12 @@ class TwinFamily:
 
 
 TWINS: dict[tuple[str, str], list[tuple[Mapping[str, str], Twin]]] = {}
+BOUNDS: dict[tuple[str, str], Pair] = {}
 
 
 def register(family: TwinFamily) -> None:
     """Make the twins of one more family known."""
+    BOUNDS.update({(family.name, base): pair for base, pair in family.ranges.items()})
     for key, variants in family.twins.items():
         known = TWINS.setdefault(key, [])
         if any(when == other for when, _ in variants for other, _ in known):
@@ -172,6 +179,11 @@ def twin_of(definition: Definition) -> Twin:
         if all(args.get(name) == value for name, value in when.items()):
             return twin
     raise no_twin(definition)
+
+
+def bounds_of(definition: Definition) -> Pair:
+    """The least and the largest value that a measure can have; they choose the scale of its interval."""
+    return BOUNDS.get((definition.measure.family, definition.measure.base), (0.0, 1.0))
 
 
 def no_twin(definition: Definition) -> NoTwinError:
