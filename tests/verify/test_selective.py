@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 from evidentia import selective
+from evidentia.results import selective_layout as layout
 from evidentia.synth.phq8 import synthetic_phq8
 from evidentia.verify.folder import ResultFolder
 from evidentia.verify.selective import check_selective
@@ -253,3 +254,19 @@ def test_the_curves_of_the_other_run_rest_on_the_shared_participants(tmp_path: P
     drawn = pl.read_csv(tmp_path / "out" / "figures" / theirs[0])
     assert len(drawn) == len(shared)
     assert drawn["risk"][-1] == pytest.approx((shared["pred"] - shared["gt"]).abs().mean())
+
+
+@pytest.mark.parametrize("bug", ["ranks", "limits", "rows"])
+def test_a_bug_in_the_layout_of_the_tables_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bug: str
+) -> None:
+    ranked, cells, build = layout.ranked_signals, layout._cells, layout._layout
+    bugs = {
+        "ranks": ("ranked_signals", lambda entries: ranked([{**e, "value": -e["value"]} for e in entries])),
+        "limits": ("_cells", lambda name, entry: cells(name, {**entry, "ci": entry["ci"] and entry["ci"][::-1]})),
+        "rows": ("_layout", lambda name, title, columns, entries: build(name, title, columns, entries[1:])),
+    }
+    monkeypatch.setattr(layout, *bugs[bug])
+    run = synthetic_phq8(seed=3, participants=12, failures=1)
+    selective.evaluate(run, mode="few_shot", confidence="all", seed=11, resamples=RESAMPLES).save(tmp_path / "out")
+    assert any("tables/" in mismatch.where for mismatch in verified(tmp_path / "out").mismatches)

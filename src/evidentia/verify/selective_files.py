@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from evidentia.array_types import Floats
-from evidentia.results.selective_layout import Layout, selective_layouts
+from evidentia.results.selective_layout import MATCHED, MEASURES, SIGNALS, TIES
 from evidentia.verify.folder import ResultFolder
 from evidentia.verify.limits import percentile_limits
 from evidentia.verify.selective_draws import JOINT, DrawPlan, Progress, Want, points_of, replicate_values
@@ -21,6 +21,7 @@ from evidentia.verify.selective_settings import SelectiveSettings
 from evidentia.verify.sheet import Cell, Sheet, check_csv, check_latex
 from evidentia.verify.tally import Tally
 
+Entry = Mapping[str, Any]
 FAMILIES = ("measures", "coverage", "truncated")
 BAND_GRID = tuple(repr(step / 50) for step in range(1, 51))
 BAND_COLUMNS = (
@@ -37,8 +38,7 @@ DELTAS = (
 def check_selective_tables(folder: ResultFolder, tally: Tally) -> list[str]:
     """Every cell of every table, as CSV and LaTeX, against the summary; returns the files that there must be."""
     files: list[str] = []
-    for layout in (*selective_layouts(folder.summary), *_delta_layouts(folder.summary)):
-        sheet = Sheet(f"tables/{layout.name}", layout.columns, layout.rows)
+    for sheet in (*_measure_sheets(folder.summary["measures"]), *_comparison_sheets(folder.summary)):
         if sheet.rows:
             files += [f"{sheet.path}.csv", f"{sheet.path}.tex"]
             check_csv(folder, sheet, tally)
@@ -46,10 +46,52 @@ def check_selective_tables(folder: ResultFolder, tally: Tally) -> list[str]:
     return files
 
 
-def _delta_layouts(summary: Mapping[str, Any]) -> list[Layout]:
-    deltas = summary.get("comparison", {}).get("deltas", ())
-    families = {f: tuple(tuple(delta_row(d)) for d in deltas if d["family"] == f) for f in FAMILIES}
-    return [Layout(f"deltas_{family}", "", DELTAS, rows) for family, rows in families.items()]
+def _measure_sheets(measures: Mapping[str, Entry]) -> list[Sheet]:
+    """The tables of numbers. Headings are shared with the writer; rows, cells and ranks are not."""
+    named = list(measures.items())
+    matched = [pair for pair in named if "coverage" in pair[1]["details"] and pair[0].startswith("MAE")]
+    tied = [pair for pair in named if "tie_sensitivity" in pair[1]["details"]]
+    steps = [pair for pair in named if pair[0].startswith("eAURC") and "ties=step" in pair[1]["definition"]]
+    ranked = sorted((pair for pair in steps if not pair[1]["degenerate"]), key=lambda pair: float(pair[1]["value"]))
+    unranked = [pair for pair in steps if pair[1]["degenerate"]]
+    signals = [*enumerate(ranked, 1), *((None, pair) for pair in unranked)]
+    return [
+        Sheet("tables/measures", MEASURES, tuple(_row(MEASURES, *pair) for pair in named)),
+        Sheet("tables/matched_coverage", MATCHED, tuple(_row(MATCHED, *pair) for pair in matched)),
+        Sheet("tables/tie_sensitivity", TIES, tuple(_row(TIES, *pair) for pair in tied)),
+        Sheet("tables/signals", SIGNALS, tuple((rank, *_row(SIGNALS[1:], *pair)) for rank, pair in signals)),
+    ]
+
+
+def _row(columns: Sequence[str], name: str, entry: Entry) -> tuple[Any, ...]:
+    """What a table says of a number."""
+    low, high = entry["ci"] or (None, None)
+    details = entry["details"]
+    ties = details.get("tie_sensitivity", {})
+    special = {
+        **{
+            "measure": name.split("[", maxsplit=1)[0],
+            "ci_low": low,
+            "ci_high": high,
+            "warnings": "; ".join(entry["warnings"]),
+        },
+        **{"confidence": details.get("confidence"), "coverage": details.get("coverage")},
+        **{key: ties.get(key) for key in ("best", "expected", "worst", "tied_items")},
+        "in the given order": entry["value"],
+    }
+    return tuple(special[column] if column in special else entry[column] for column in columns)
+
+
+def _comparison_sheets(summary: Mapping[str, Any]) -> list[Sheet]:
+    comparison = summary.get("comparison")
+    if comparison is None:
+        return []
+    coverages = tuple((c["coverage"], "yes" if c["valid"] else "no", c["reason"]) for c in comparison["coverages"])
+    families = {f: tuple(tuple(delta_row(d)) for d in comparison["deltas"] if d["family"] == f) for f in FAMILIES}
+    return [
+        Sheet("tables/coverages", ("coverage", "valid", "reason"), coverages),
+        *(Sheet(f"tables/deltas_{family}", DELTAS, rows) for family, rows in families.items()),
+    ]
 
 
 def delta_row(delta: Mapping[str, Any]) -> list[Any]:
