@@ -48,5 +48,5 @@ def mark_the_rest_slow(items: Iterable[pytest.Item], *, whole: bool) -> None:
 
 
 def _kind(item: pytest.Item, *, every: int, by: tuple[str, ...] = ()) -> tuple[Any, ...]:
-    chosen = [item.callspec.params[name] for name in by]  # type: ignore[attr-defined]
+    chosen = [item.callspec.params[name] for name in by] if isinstance(item, pytest.Function) else []
     return (item.nodeid.partition("[")[0], *chosen)

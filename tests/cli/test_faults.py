@@ -204,7 +204,7 @@ def stopped_while_it_writes(files: Files, out: Path) -> subprocess.Popen[bytes]:
     """The command, stopped in the middle; begun again where it was faster than the signal."""
     for _ in range(20):
         command = started(files, out)
-        until(lambda: in_use(out.parent) or command.poll() is not None)  # noqa: B023
+        until(lambda command=command: in_use(out.parent) or command.poll() is not None)
         if command.returncode is None:
             command.send_signal(signal.SIGSTOP)
             os.waitid(os.P_PID, command.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)  # it may take its time to stop

@@ -262,7 +262,7 @@ def test_a_bug_in_the_layout_of_the_tables_is_noticed(
 ) -> None:
     ranked, cells, build = layout.ranked_signals, layout._cells, layout._layout
     bugs = {
-        "ranks": ("ranked_signals", lambda entries: ranked([{**e, "value": -e["value"]} for e in entries])),
+        "ranks": ("ranked_signals", lambda entries: ranked([{**e, "value": -(e["value"] or 0)} for e in entries])),
         "limits": ("_cells", lambda name, entry: cells(name, {**entry, "ci": entry["ci"] and entry["ci"][::-1]})),
         "rows": ("_layout", lambda name, title, columns, entries: build(name, title, columns, entries[1:])),
     }

@@ -162,7 +162,7 @@ class Computation:
         codes = np.zeros(len(counted), np.int64) if grouping.codes is None else grouping.codes
         whole = definition.measure.base == "SelectedK"
         shapes = grouped_distributions(behind.values[counted], codes[counted], len(grouping), whole_numbers=whole)
-        return [None if shape is None else Distribution(**shape) for shape in shapes]  # type: ignore[arg-type]
+        return [None if shape is None else Distribution(**shape) for shape in shapes]
 
     def reservations(self, definition: Definition, grouping: Grouping, index: int) -> tuple[str, ...]:
         """What a value does not cover: criteria where it is undefined, and folds (or its own) that cannot be tuned."""

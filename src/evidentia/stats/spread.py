@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -34,7 +35,7 @@ def fold_summary(values: Floats, *, ddof: int) -> FoldSummary:
 
 def grouped_distributions(
     values: Floats, codes: Ints, groups: int, *, whole_numbers: bool
-) -> list[dict[str, object] | None]:
+) -> list[dict[str, Any] | None]:
     """Std (ddof 1), median and quartiles of the values of every group; of whole numbers also P90, range and histogram."""
     order = np.lexsort((values, codes))
     ranked, owner = values[order], codes[order]
@@ -44,11 +45,11 @@ def grouped_distributions(
     cuts = {f"p{share}": _percentile(ranked, starts[held], sizes[held], share) for share in (25, 50, 75, 90)}
     means = add_up(owner, ranked, groups) / np.maximum(sizes, 1)
     squares = add_up(owner, (ranked - means[owner]) ** 2, groups)
-    result: list[dict[str, object] | None] = [None] * groups
+    result: list[dict[str, Any] | None] = [None] * groups
     for i, group in enumerate(held):
         part = ranked[ends[group] : ends[group + 1]]
         std = float(np.sqrt(squares[group] / (len(part) - 1))) if len(part) > 1 else None
-        shape: dict[str, object] = {
+        shape: dict[str, Any] = {
             "std": std,
             "median": float(cuts["p50"][i]),
             "p25": float(cuts["p25"][i]),
