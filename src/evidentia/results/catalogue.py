@@ -100,8 +100,8 @@ class Definition:
         """The definition of the same base name with other choices."""
         name = self._name(tuple(self.measure.params))
         kept = tuple((key, value) for key, value in self.args.params.items() if key not in changes)
-        given = tuple((key, value) for key, value in changes.items() if value is not None)
-        return _match(Name(name.base, (*kept, *given), name.cut), profile=None, text=str(name))
+        changed = tuple((key, value) for key, value in changes.items() if value is not None)
+        return _match(Name(name.base, (*kept, *changed), name.cut), profile=None, text=str(name))
 
     def _usual(self, parameter: Parameter, profile: Profile) -> bool:
         return self.args[parameter.name] == _default(self.measure, parameter, profile)
@@ -155,9 +155,9 @@ def _unalias(text: str, profile: Profile) -> str:
         return f"F1(avg={profile.macro_f1}){bracket}{group}"
     if body not in _BASES.values() and word in _WORD_ALIASES:
         return _WORD_ALIASES[word] + bracket + group
-    found = _ALIAS.fullmatch(text)
-    if found is not None and found["word"].lower() in _CUT_ALIASES and found["word"] not in _BASES.values():
-        return _CUT_ALIASES[found["word"].lower()].format(found["cut"]) + (found["group"] or "")
+    match = _ALIAS.fullmatch(text)
+    if match is not None and match["word"].lower() in _CUT_ALIASES and match["word"] not in _BASES.values():
+        return _CUT_ALIASES[match["word"].lower()].format(match["cut"]) + (match["group"] or "")
     return text
 
 
@@ -179,16 +179,16 @@ def _match(name: Name, profile: Profile | None, text: str) -> Definition:
 
 def _arguments(measure: Measure, name: Name, profile: Profile | None) -> Args | None:
     """Every parameter of the measure, given or by default; None if the name does not fit this measure."""
-    given: dict[str, str] = {}
+    written: dict[str, str] = {}
     for key, value in name.params:
         parameter = measure.parameter(key) if key else _bare(measure, value)
         plain = value if parameter is None else parameter.plain(value)
         if parameter is None or not parameter.accepts(plain):
             return None
-        given[parameter.name] = plain
+        written[parameter.name] = plain
     params: dict[str, str] = {}
     for parameter in measure.params:
-        choice = given.get(parameter.name) or _default(measure, parameter, profile)
+        choice = written.get(parameter.name) or _default(measure, parameter, profile)
         if choice is None:
             return None
         params[parameter.name] = choice

@@ -83,18 +83,18 @@ def parse_name(text: str) -> Name:
     >>> str(parse_name("nDCG@10[criterion=A.1]"))
     'nDCG@10[criterion=A.1]'
     """
-    found = _NAME.fullmatch(text)
-    if found is None:
+    match = _NAME.fullmatch(text)
+    if match is None:
         raise UnknownNameError(
             f"{typed(text)} is not a measure name. Names look like nDCG@10, F1(t=gate), TPR@FPR=5% or AUROC[fold=3]."
         )
-    params = tuple(_param(part, text) for part in (found["params"] or "").split(",") if part.strip())
+    params = tuple(_param(part, text) for part in (match["params"] or "").split(",") if part.strip())
     keys = [key for key, _ in params if key]
     if len(keys) != len(set(keys)):
         raise UnknownNameError(f"{typed(text)} gives a parameter twice. Give each parameter once.")
-    cut = None if found["cut"] is None else parse_cut(found["cut"], text)
-    group = () if found["group"] is None else _parse_group(found["group"], text)
-    return Name(found["base"], params, cut, group)
+    cut = None if match["cut"] is None else parse_cut(match["cut"], text)
+    group = () if match["group"] is None else _parse_group(match["group"], text)
+    return Name(match["base"], params, cut, group)
 
 
 def parse_cut(text: str, whole: str) -> Cut:
@@ -148,14 +148,14 @@ def _parse_group(text: str, whole: str) -> tuple[tuple[str, str], ...]:
     pairs: list[tuple[str, str]] = []
     at = 0
     while at < len(text):
-        found = _GROUP.match(text, at)
-        if found is None:
+        match = _GROUP.match(text, at)
+        if match is None:
             raise UnknownNameError(f"{typed(whole)}: a group is written [column=value].")
         try:
-            pairs.append((_unquoted(found["column"]), _unquoted(found["value"])))
+            pairs.append((_unquoted(match["column"]), _unquoted(match["value"])))
         except ValueError:
             raise UnknownNameError(f"{typed(whole)}: a quoted name in a group is written as in JSON.") from None
-        at = found.end()
+        at = match.end()
     return tuple(pairs)
 
 
