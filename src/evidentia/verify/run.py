@@ -26,7 +26,7 @@ from evidentia.verify.folder import ResultFolder, read_json
 from evidentia.verify.given import check_given
 from evidentia.verify.intervals import check_intervals
 from evidentia.verify.others import check_others
-from evidentia.verify.plan import has_twin
+from evidentia.verify.plan import averaged, within_criterion
 from evidentia.verify.points import Points, check_measures
 from evidentia.verify.points import compare as compare_nested
 from evidentia.verify.record import check_record
@@ -37,7 +37,7 @@ from evidentia.verify.stamp import check_stamp
 from evidentia.verify.study import read_study
 from evidentia.verify.tables import all_tables
 from evidentia.verify.tally import Mismatch, Tally
-from evidentia.verify.twins import NoTwinError, no_twin
+from evidentia.verify.twins import NoTwinError, twin_of
 
 SCHEMA = "evidentia.verification/2"
 EVALUATION = "evidentia.manifest/1"
@@ -279,12 +279,17 @@ def _verify_evidence(folder: ResultFolder, course: _Course, progress: Progress |
 
 def _lacks_twins(points: Points, course: _Course) -> bool:
     """Whether a measure has no twin: then its name is all that there is to say."""
-    measures = {entry.definition.measure.base: entry.definition for entry in points.expected.entries.values()}
-    lacking = [definition for definition in measures.values() if not has_twin(definition.measure)]
+    lacking: dict[str, str] = {}
+    for entry in points.expected.entries.values():
+        definition = entry.definition
+        try:
+            twin_of(within_criterion(definition) if averaged(definition) else definition)
+        except NoTwinError as error:
+            lacking[definition.measure.base] = str(error)
     if lacking:
         with course.check("twins") as tally:
-            for definition in lacking:
-                tally.exact(f"summary.json: {definition.measure.base}", str(no_twin(definition)), None)
+            for base, words in lacking.items():
+                tally.exact(f"summary.json: {base}", words, None)
     return bool(lacking)
 
 
