@@ -36,7 +36,7 @@ from evidentia.results import Evaluation, SelectiveComparison
 from evidentia.results.profiles import SELECTIVE
 from evidentia.stats.coverage import Coverage, counts_to_reach, counts_within
 from evidentia.stats.resampling import Progress, part_of
-from evidentia.stats.risk_coverage import Steps, ranking
+from evidentia.stats.risk_coverage import Plateaus, Steps, ranking
 from evidentia.tables import Items, read_items
 from evidentia.workflow import named_measures
 
@@ -123,6 +123,7 @@ def evaluate(
         "loss": loss,
         "coverage": None if asked["coverage"] is None else [str(c) for c in asked["coverage"]],
         "measures": None if measures is None else [canonical(name, SELECTIVE) for name in measures],
+        "instrument": None if run.questionnaire is None else run.questionnaire.to_dict(),
         **{"item_max": run.item_max, "on_mismatch": on_mismatch, "alpha": alpha, "ci": ci, "ci_method": ci_method},
     }
     early, late = (None, None) if other is None else (part_of(progress, 0, 2), part_of(progress, 1, 2))
@@ -236,17 +237,23 @@ def risk_coverage_curve(loss: ArrayLike, confidence: ArrayLike) -> RiskCoverage:
     return RiskCoverage(taken / total, lost / taken, lost / total)
 
 
+def _shape(steps: Steps, ties: Rule) -> Steps | Plateaus:
+    if ties not in {"step", "plateau"}:
+        raise InputError("ties must be step or plateau.")
+    return steps.plateaus if ties == "plateau" else steps
+
+
 def aurc(loss: ArrayLike, confidence: ArrayLike, *, ties: Rule = "step", up_to: Coverage | None = None) -> float:
     """Area under the risk-coverage curve, 0 if everything is abstained; ``up_to`` truncates it at a coverage."""
     steps, total = _steps(loss, confidence)
-    shape = steps.plateaus if ties == "plateau" else steps
+    shape = _shape(steps, ties)
     return float((shape.whole("risks") if up_to is None else shape.risks_to(*_cut(up_to, steps, total)))[0] / total)
 
 
 def augrc(loss: ArrayLike, confidence: ArrayLike, *, ties: Rule = "step", up_to: Coverage | None = None) -> float:
     """Area under the generalised (joint) risk-coverage curve of the losses as they are given."""
     steps, total = _steps(loss, confidence)
-    shape = steps.plateaus if ties == "plateau" else steps
+    shape = _shape(steps, ties)
     return float((shape.whole("joint") if up_to is None else shape.joint_to(*_cut(up_to, steps, total)))[0] / total**2)
 
 

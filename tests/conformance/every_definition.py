@@ -14,7 +14,7 @@ from evidentia.array_types import Floats
 from evidentia.evaluation.compute import Cell, compute
 from evidentia.evaluation.plan import OVERALL, Grouping, MeasurePlan, grouping_by, unmet, with_tuned_decisions
 from evidentia.measures import MEASURES, PROFILES, Definition, resolve
-from evidentia.measures.core import Macro, Selective
+from evidentia.measures.core import Macro, Selective, Tallied
 from evidentia.results.measure import Args, Measure, Parameter
 from evidentia.results.names import Cut, parse_cut
 from evidentia.synth import SyntheticRun, synthetic_run
@@ -27,6 +27,7 @@ CUTS = {
     "t": ("t=0.2",),
     "coverage": ("coverage=0.5",),
     "C": ("C=0.5", "C=common"),
+    "cut": ("cut=6",),
 }
 FREE = {"t": ("0.2",), "bins": ("3",)}  # examples for choices that are open
 
@@ -49,7 +50,8 @@ def definitions_of(measure: Measure) -> Iterator[Definition]:
 
 EVERY = tuple(definition for measure in MEASURES for definition in definitions_of(measure))
 SELECTIVE_ONES = tuple(d for d in EVERY if isinstance(d.kind, Selective))  # they need items, not queries
-DEFINITIONS = tuple(d for d in EVERY if d not in SELECTIVE_ONES)
+QUESTIONNAIRE_ONES = tuple(d for d in EVERY if isinstance(d.kind, Tallied))  # they need the items of a questionnaire
+DEFINITIONS = tuple(d for d in EVERY if d not in {*SELECTIVE_ONES, *QUESTIONNAIRE_ONES})
 EXPANDED = tuple(definition.expanded for definition in DEFINITIONS)
 BY_NAME = dict(zip(EXPANDED, DEFINITIONS, strict=True))
 COLUMNS = (None, "fold", "criterion", "state", "subreddit")

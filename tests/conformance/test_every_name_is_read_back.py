@@ -134,6 +134,7 @@ def test_what_is_no_definition_is_refused(wrong: str) -> None:
 column_names = st.text(min_size=1).filter(lambda text: text == text.strip() and not set(text) & set('=[]",'))
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.tuples(column_names, st.text()), min_size=1, max_size=3), st.sampled_from(EXPANDED))
 @example([("site", "")], "AUROC(level=query,avg=pooled)")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from every_definition import QUESTIONNAIRE_ONES
 
 from evidentia.measures import Definition, resolve
 from evidentia.results.profiles import PROFILES
@@ -59,3 +60,20 @@ def test_a_definition_says_what_is_expected_of_it(name: str) -> None:
     assert definition.population.unit == unit
     direction = "lower" if re.fullmatch(LOWER, name) else "neither" if re.fullmatch(NEITHER, name) else "higher"
     assert definition.measure.direction == ("lower" if name.startswith("FPR(tuned)") else direction)
+
+
+ANSWERS: list[tuple[str, str, set[str], str]] = [
+    (r"MAE\(avg=item.*", "lower", set(), "item"),
+    (r"WeightedKappa", "higher", {"item"}, "item"),
+    (r"TotalMAE", "lower", set(), "participant"),
+    (r"Total(Decided|Sensitivity|Specificity).*", "higher", set(), "participant"),
+]
+
+
+@pytest.mark.parametrize("definition", QUESTIONNAIRE_ONES, ids=lambda definition: definition.expanded)
+def test_a_definition_of_a_questionnaire_says_what_is_expected_of_it(definition: Definition) -> None:
+    direction, groups, unit = next(row[1:] for row in ANSWERS if re.fullmatch(row[0], definition.expanded))
+    assert definition.measure.direction == direction
+    assert set(definition.measure.groups) == groups
+    assert definition.population.unit == unit
+    assert set(definition.measure.requires(definition.args)) == {"items", "questionnaire"}

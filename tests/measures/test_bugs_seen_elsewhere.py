@@ -66,6 +66,7 @@ def test_the_ideal_of_ndcg_is_cut_at_k_too() -> None:
 # Row order under ties
 
 
+@pytest.mark.slow
 def test_with_explicit_rankings_shuffled_rows_give_the_same_bytes() -> None:
     tables = synthetic_run(seed=3, posts=25, criteria=4, positives=30, ties=1.0, splits=True)
     printed = set()

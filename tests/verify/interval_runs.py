@@ -14,10 +14,11 @@ import polars as pl
 import evidentia
 from evidentia.synth import synthetic_run
 from evidentia.tables import read_run
-from evidentia.verify.bands import check_bands
+from evidentia.verify.figures import all_figures, asked_curves
 from evidentia.verify.folder import ResultFolder
-from evidentia.verify.intervals import check_intervals
-from evidentia.verify.study import read_study
+from evidentia.verify.intervals import Settings, check_intervals
+from evidentia.verify.run import read_points
+from evidentia.verify.sheet import check_csv
 from evidentia.verify.tally import Tally
 
 
@@ -44,9 +45,10 @@ def result(
 
 def checked(path: Path) -> Tally:
     folder, tally = ResultFolder(path), Tally()
-    study = read_study(folder)
-    check_intervals(folder, study, tally)
-    check_bands(folder, study, tally)
+    points = read_points(folder)
+    check_intervals(folder, points.study, tally)
+    for sheet in all_figures(points, Settings.of(folder.summary), asked_curves(folder)):
+        check_csv(folder, sheet, tally)
     return tally
 
 

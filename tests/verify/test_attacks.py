@@ -112,6 +112,7 @@ def test_there_are_at_least_sixty_attacks_of_every_sort() -> None:
     assert all(counts.values())
 
 
+@pytest.mark.sample(every=3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_sound_folder_of_each_kind_passes_and_nothing_is_written(kind: str, sound: Callable[[str], Path]) -> None:
     folder = sound(kind)
@@ -121,7 +122,7 @@ def test_a_sound_folder_of_each_kind_passes_and_nothing_is_written(kind: str, so
     assert everything(folder) == before
 
 
-@pytest.mark.sample(every=8, by=("kind",))
+@pytest.mark.sample(every=12, by=("kind",))
 @pytest.mark.parametrize(("kind", "name"), ALL, ids=[f"{kind}: {name}" for kind, name in ALL])
 def test_an_attack_is_noticed_and_nothing_is_written(
     kind: str, name: str, sound: Callable[[str], Path], tmp_path: Path

@@ -116,6 +116,7 @@ def test_a_report_without_a_record_is_drawn_again_as_it_was(folder: Path) -> Non
     assert unpack(page_of(folder)).ids == "shown"
 
 
+@pytest.mark.slow
 def test_options_are_recorded_and_followed(folder: Path, tmp_path: Path) -> None:
     uid = unpack_uid(folder)
     texts = tmp_path / "texts.csv"

@@ -13,7 +13,7 @@ import evidentia
 from cli.command import evidentia as command
 from cli.command import refused
 from evidentia.results import loads
-from evidentia.verify.run import Check, Verification
+from evidentia.verify.run import CheckCount, Verification
 from evidentia.verify.tally import Mismatch
 from evidentia.verifying import verify_numbers
 from results.schemas import faults, schema
@@ -102,6 +102,7 @@ def test_what_is_no_result_is_refused_and_nothing_is_written(tmp_path: Path, cop
     assert list((tmp_path / "empty").iterdir()) == []
 
 
+@pytest.mark.sample(every=3)
 @pytest.mark.parametrize("name", ["per_query.csv", "tune.parquet", "candidates.parquet", "tables/folds.csv"])
 @pytest.mark.parametrize("content", [None, b"", b"\xff\xfe not what it was"])
 def test_a_broken_file_is_a_mismatch_and_no_crash(name: str, content: bytes | None, copy: Copy) -> None:
@@ -144,8 +145,8 @@ def test_from_python(copy: Copy) -> None:
 
 def test_nothing_compared_is_a_failure() -> None:
     assert not Verification("0" * 64, (), ()).passed
-    assert not Verification("0" * 64, (Check("files", 0, 0),), ()).passed
-    assert not Verification("0" * 64, (Check("files", 1, 1),), (Mismatch("x", 1, 2),)).passed
+    assert not Verification("0" * 64, (CheckCount("files", 0, 0),), ()).passed
+    assert not Verification("0" * 64, (CheckCount("files", 1, 1),), (Mismatch("x", 1, 2),)).passed
 
 
 def test_progress_is_told(result: Path) -> None:

@@ -21,7 +21,7 @@ MEASURES = (
     *("AUROC", "AUPRC", "TPR@FPR=5%", "TPR(tuned)@FPR=5%", "TP(t=gate)", "FP(t=gate)", "FN(t=gate)", "TN(t=gate)"),
     *("Sensitivity(t=gate)", "ECE", "NetBenefit@t=0.2", "nDCG(pop=all)@10", "SelectedK", "EvidenceRecall"),
 )  # one of every kind of entry
-PARTS = 6
+PARTS = 18
 Path_ = tuple[str | int, ...]
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from evidentia.verify.attribution import COLUMNS, gamma_sheets
 from evidentia.verify.evidence import read_queries
 from evidentia.verify.folder import ResultFolder
-from evidentia.verify.gamma import COLUMNS, gamma_sheets
 from evidentia.verify.sheet import check_csv
 from evidentia.verify.tally import Tally
 from evidentia.verifying import verify_numbers

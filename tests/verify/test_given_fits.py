@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from evidentia.protocol import logistic as first
-from evidentia.verify import fits as second
+from evidentia.verify import calibrators as second
 
 
 def has_a_separating_plane(columns: np.ndarray, labels: np.ndarray) -> bool:
@@ -41,6 +41,6 @@ def test_both_find_the_same_coefficients() -> None:
     columns = np.column_stack([np.log(prob), -np.log1p(-prob)])
     one, other = (
         first.logistic(columns, labels),
-        second.logistic([tuple(row) for row in columns.tolist()], labels.tolist()),
+        second.logistic(columns, labels),
     )
     assert np.abs(np.array(one) - np.array(other)).max() < 1e-11

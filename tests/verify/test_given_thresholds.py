@@ -16,8 +16,8 @@ import evidentia
 from evidentia.protocol import Choices, Targets, parse_rule, tune
 from evidentia.synth import synthetic_run
 from evidentia.tables import Run
+from evidentia.verify.applied import check_applied
 from evidentia.verify.folder import ResultFolder
-from evidentia.verify.given import check_given
 from evidentia.verify.points import Points
 from evidentia.verify.run import read_points
 from evidentia.verify.tally import Tally
@@ -75,7 +75,7 @@ def made(run: Run, choices: Choices, folder: Path) -> Given:
 
 def checked(given: Given, folder: Path | None = None) -> Tally:
     tally = Tally()
-    check_given(ResultFolder(folder or given.folder), given.points, tally)
+    check_applied(ResultFolder(folder or given.folder), given.points, tally)
     return tally
 
 
@@ -167,7 +167,7 @@ def test_every_single_edit_is_noticed(given: Given, tmp_path: Path) -> None:
 
 
 def test_a_post_less_or_more_is_noticed_under_its_own_hash(given: Given, tmp_path: Path) -> None:
-    from evidentia.verify.given_rows import posts_sha256
+    from evidentia.verify.tuning import posts_sha256
 
     target = copied(given.folder, tmp_path / "copy")
     document = given.document

@@ -58,6 +58,7 @@ ODD: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
 }
 
 
+@pytest.mark.sample(every=2)
 @pytest.mark.parametrize("change", ODD.values(), ids=ODD)
 def test_odd_runs(tmp_path: Path, change: Callable[[pl.DataFrame], pl.DataFrame]) -> None:
     tally = checked(result(tmp_path / "out", change(tables()[0])))
@@ -65,6 +66,7 @@ def test_odd_runs(tmp_path: Path, change: Callable[[pl.DataFrame], pl.DataFrame]
     assert tally.comparisons > 300
 
 
+@pytest.mark.sample(every=3)
 @pytest.mark.parametrize(
     "options", [{}, {"stratify": True, "profile": "e2e"}, {"ci": 0.9, "profile": "paper"}], ids=str
 )

@@ -12,7 +12,7 @@ import pytest
 from evidentia.stats import intervals as limits
 from evidentia.stats.resampling import ResamplingPlan
 from evidentia.verify import detection, twins
-from evidentia.verify.sweeps import Sweep
+from evidentia.verify.sweeps import ThresholdSweep
 from evidentia.verifying import verify_numbers
 from verify.interval_runs import checked, result, tables, where
 
@@ -135,14 +135,14 @@ def _sums_of_another_number(self: Any, recipe: Any) -> Any:
     return self.products[(self.places[id(recipe)] + 1) % len(self.products)]
 
 
-PASSED = Sweep.passed
+PASSED = ThresholdSweep.passed
 
 
 @pytest.mark.parametrize(
     ("target", "wrong", "caught"),
     [
-        ("sweeps.Sweep.passed", _every_post_once, "AUROC"),
-        ("recipes.Drawn.sums", _sums_of_another_number, "nDCG@1"),
+        ("sweeps.ThresholdSweep.passed", _every_post_once, "AUROC"),
+        ("recipes.DrawnBlock.sums", _sums_of_another_number, "nDCG@1"),
     ],
 )
 def test_the_plain_loop_catches_bugs_of_the_check_itself(

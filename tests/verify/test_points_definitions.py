@@ -14,14 +14,14 @@ from evidentia.measures import PROFILES, resolve
 from evidentia.measures.calibration import calibration_intercept, calibration_slope
 from evidentia.results.names import Cut, group_suffix, parse_name
 from evidentia.verify.evidence import Query
-from evidentia.verify.plan import Planner, Recomputed
+from evidentia.verify.plan import Planner, RecomputedNumber
 from evidentia.verify.study import Study
 from evidentia.verify.tally import Tally
 
 few_scores = st.lists(st.tuples(st.sampled_from([0.0, 0.1, 0.5, 0.9, 1.0]), st.booleans()), max_size=25)
 
 
-def recomputed(queries: list[Query], name: str, tune: list[Query] | None = None) -> Recomputed:
+def recomputed(queries: list[Query], name: str, tune: list[Query] | None = None) -> RecomputedNumber:
     return Planner(Study(queries, tune or [])).number(resolve(name, PROFILES["contract"]).definition, ())
 
 

@@ -114,6 +114,7 @@ def write(folder: Path, summary: Any) -> None:
     (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
 
 
+@pytest.mark.sample(every=2)
 @pytest.mark.parametrize("make", [alone, compared])
 def test_every_leaf_is_compared(make: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "result"
@@ -134,21 +135,19 @@ def test_every_leaf_is_compared(make: Any, tmp_path: Path, monkeypatch: pytest.M
 
 def drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw every replicate once: the items stay as they are, and only the summary is edited."""
-    from evidentia.verify import selective as one
-    from evidentia.verify import selective_comparison as two
+    from evidentia.verify import risk_coverage, selective_study
 
-    for module in (one, two):
-        monkeypatch.setattr(module, "LOOPED", 0)
-    for module, name in ((one, "replicate_values"), (two, "paired_differences")):
-        kept: list[Any] = []
-        draw = getattr(module, name)
+    kept: dict[Any, Any] = {}
+    draw = selective_study.replicated
 
-        def once(*args: Any, kept: list[Any] = kept, draw: Any = draw) -> Any:
-            if not kept:
-                kept.append(draw(*args))
-            return kept[0]
+    def once(recipes: Any, draws: Any, report: Any) -> Any:
+        key = (type(draws), len(recipes), recipes[0].side if recipes else None)
+        if key not in kept:
+            kept[key] = draw(recipes, draws, report)
+        return kept[key]
 
-        monkeypatch.setattr(module, name, once)
+    monkeypatch.setattr(risk_coverage, "LOOPS", 0)
+    monkeypatch.setattr(selective_study, "replicated", once)
 
 
 def test_signals_that_a_spreadsheet_would_run_are_verified(tmp_path: Path) -> None:

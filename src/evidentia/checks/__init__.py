@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from evidentia.checks import attribution, data, folder, leakage, numbers, reporting, selective
-from evidentia.checks.again import subject_in_memory
-from evidentia.checks.folder import read_subject
+from evidentia.checks.folder import read_subject, subject_in_memory
 from evidentia.checks.registry import CHECKS, Check
 from evidentia.checks.subject import Subject
 from evidentia.results import Evaluation, Finding
@@ -42,13 +41,17 @@ def check_result(
 
 def check_items(evaluation: Evaluation, items: Items) -> tuple[Finding, ...]:
     """The checks of a predictor that may abstain, in the order of their codes."""
-    subject = Subject(evaluation, items=items)
+    return _check_items(Subject(evaluation, items=items))
+
+
+def _check_items(subject: Subject) -> tuple[Finding, ...]:
     return tuple(CHECKS[code](subject) for code in sorted(CHECKS) if CHECKS[code].about == "items")
 
 
 def check_again(path: Path) -> tuple[Finding, ...]:
     """The checks that a written result must list: its evaluation made them, and they come out the same."""
-    return check_subject(subject_in_memory(path))
+    subject = subject_in_memory(path)
+    return _check_items(subject) if subject.of_items else check_subject(subject)
 
 
 def check_folder(path: Path) -> tuple[Finding, ...]:
@@ -69,5 +72,4 @@ def check_subject(subject: Subject) -> tuple[Finding, ...]:
 
 def check_run(run: Run) -> tuple[Finding, ...]:
     """The checks of a run that nothing was measured on yet."""
-    nothing = Evaluation(profile="contract", seed=0, resamples=0, measures={})
-    return tuple(CHECKS[code](Subject(nothing, run)) for code in BEFORE_MEASURING)
+    return tuple(CHECKS[code](Subject(run=run)) for code in BEFORE_MEASURING)

@@ -6,17 +6,22 @@ import csv
 import hashlib
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from evidentia.array_types import Bools, Floats
 from evidentia.checks.registry import Verdict, check, looked_at, not_applicable
 from evidentia.checks.subject import Folder, Row, Subject
 from evidentia.errors import InputError, Problem
 from evidentia.evaluation.files import MANIFEST_SCHEMA, SELECTIVE_MANIFEST_SCHEMA, manifest_of
 from evidentia.evaluation.load import load_result
-from evidentia.measures import PROFILES, canonical, parse_name
+from evidentia.measures import PROFILES, canonical, parse_name, resolve
+from evidentia.measures.core import Additive
 from evidentia.results import Curve, Distribution, Estimate, Evaluation, Finding, NotComputed, OtherDefinition, loads
 from evidentia.results.derived import is_derived
 from evidentia.results.profiles import SELECTIVE
@@ -151,3 +156,36 @@ def files_are_as_written(subject: Subject) -> Verdict:
 def sha256(path: Path) -> str:
     """The hash of a file's bytes."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def subject_in_memory(folder: Path) -> Subject:
+    """A result as it was before it was written, with the card that it was read with and the values behind its means."""
+    content = manifest_of(folder).get("read", {}).get("card")
+    subject = read_subject(folder, card=None if content is None else _card(content))
+    run, evaluation = subject.run, subject.evaluation
+    if subject.of_items:  # curves of a run that it is compared with come later
+        own = tuple(curve for curve in evaluation.curves if not curve.name.startswith("against_"))
+        evaluation = replace(evaluation, curves=own)
+    if run is not None:
+        run = replace(run, card=run.card if content is not None else None)
+        evaluation = replace(evaluation, per_query=_per_query(evaluation, run))
+    return replace(subject, evaluation=evaluation, run=run, folder=None)
+
+
+def _card(content: Mapping[str, Any]) -> DatasetCard:
+    """The card of a manifest; targets are not looked at."""
+    kept: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in content.items()}
+    return DatasetCard(**(kept | {"targets": {}}))
+
+
+def _per_query(evaluation: Evaluation, run: Run) -> dict[str, tuple[Floats, Bools]]:
+    """The values of every query behind each mean over all of them, and which count."""
+    behind = {}
+    for estimate in evaluation.overall():
+        definition = resolve(estimate.definition, PROFILES[evaluation.profile]).definition
+        kind, args = definition.kind, definition.args
+        if isinstance(kind, Additive) and kind.per_query is not None:
+            mask = definition.population.mask(run.queries, args)
+            counted = np.ones(len(run.queries), bool) if mask is None else mask
+            behind[estimate.name] = (kind.per_query(run.queries, args), counted)
+    return behind

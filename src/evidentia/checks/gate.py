@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from operator import index
 from pathlib import Path
 from typing import Any
 
@@ -82,44 +83,34 @@ def judge_folder(
     return Gate(folder.resolve().name, evaluation, manifest_of(folder), judgements, conditions, checks)
 
 
-def recomputed(verification: Recomputed) -> Condition:
-    """The recomputation that was made for the gate compared something, and all of it matched."""
-    if not verification.comparisons:
+def recomputed(verification: Recomputed, aside: str = "") -> Condition:
+    """A recomputation compared something, and all of it matched."""
+    compared, wrong = verification.comparisons, verification.mismatches
+    if compared < 1:
         return Condition(VERIFIED, False, "the verification compared nothing")
-    if verification.mismatches:
-        share = f"{verification.mismatches:,} of {verification.comparisons:,}"
-        detail = f"{share} comparisons do not match: `evidentia verify` lists them"
+    if wrong:
+        detail = f"{wrong:,} of {compared:,} comparisons do not match: `evidentia verify` lists them"
         return Condition(VERIFIED, False, detail)
-    return Condition(VERIFIED, True, f"{verification.comparisons:,} comparisons, no mismatch")
+    return Condition(VERIFIED, True, f"{compared:,} comparisons, no mismatch{aside}")
 
 
 def written(folder: Path, files: Finding) -> Condition:
     """The verification.json that lies there says that all agreed, and is about these files; anybody could have written it."""
     try:
         verification = loads((folder / "verification.json").read_text(encoding="utf-8"))
-        compared, mismatches, of = (
-            verification["comparisons"],
-            verification["mismatches"],
-            verification["manifest_sha256"],
-        )
+        mismatches = verification["mismatches"]
+        claimed = Recomputed(index(verification["comparisons"]) if isinstance(mismatches, list) else 0, len(mismatches))
+        manifest = verification["manifest_sha256"]
     except OSError:
         return Condition(VERIFIED, False, f"there is no verification.json: {UNVERIFIED}")
     except (ValueError, TypeError, KeyError):
         return Condition(VERIFIED, False, f"verification.json cannot be read: {UNVERIFIED}")
-    if of != sha256(folder / "manifest.json"):
+    if manifest != sha256(folder / "manifest.json"):
         return Condition(VERIFIED, False, f"verification.json is about other files than these: {UNVERIFIED}")
-    return Condition(VERIFIED, *_outcome(compared, mismatches, files))
-
-
-def _outcome(compared: object, mismatches: object, files: Finding) -> tuple[bool, str]:
-    """Whether a written verification passed, in words."""
-    if not isinstance(compared, int) or compared < 1 or not isinstance(mismatches, list):
-        return False, "the verification compared nothing"
-    if mismatches:
-        return False, f"{len(mismatches):,} of {compared:,} comparisons do not match"
-    if files.status != "passed":
-        return False, f"files were changed after the verification: {UNVERIFIED}"
-    return True, f"{compared:,} comparisons, no mismatch ({TRUSTED})"
+    condition = recomputed(claimed, f" ({TRUSTED})")
+    if condition.holds and files.status != "passed":
+        return Condition(VERIFIED, False, f"files were changed after the verification: {UNVERIFIED}")
+    return condition
 
 
 def all_passed(checks: Iterable[Finding]) -> Condition:

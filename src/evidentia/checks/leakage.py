@@ -10,9 +10,8 @@ import polars as pl
 from evidentia.checks.registry import CHECKS, Verdict, check, looked_at, not_applicable, skipped
 from evidentia.checks.subject import Subject, Texts
 from evidentia.errors import InputError, Problem, counted, shown
-from evidentia.leakage.copies import SIMILARITY, copies_between
-from evidentia.leakage.names import forbidden_names
-from evidentia.results import Evaluation, Finding
+from evidentia.leakage.copies import SIMILARITY, copies_between, forbidden_names
+from evidentia.results import Finding
 from evidentia.tables import Run
 from evidentia.tables.files import load
 
@@ -73,9 +72,8 @@ def check_leakage(
     features: Sequence[str] | None = None,
 ) -> tuple[Finding, ...]:
     """Everything about leakage that a run, its texts and the names of its features can show."""
-    nothing = Evaluation(profile="contract", seed=0, resamples=0, measures={})
     known = None if texts is None else Texts(texts, similarity)
-    subject = Subject(nothing, run, features=None if features is None else tuple(features), texts=known)
+    subject = Subject(run=run, features=None if features is None else tuple(features), texts=known)
     return tuple(CHECKS[code](subject) for code in CODES)
 
 

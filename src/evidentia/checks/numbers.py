@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
-from evidentia.checks.places import Place, places
 from evidentia.checks.registry import Verdict, check, looked_at, not_applicable, skipped, warned
-from evidentia.checks.subject import Subject
+from evidentia.checks.subject import Row, Subject
 from evidentia.evaluation.plan import grouping_by
 from evidentia.measures import PROFILES, Profile, resolve
 from evidentia.results import Estimate, Evaluation
@@ -19,6 +19,9 @@ from evidentia.results.names import group_suffix
 from evidentia.results.profiles import SELECTIVE
 from evidentia.tables import Run
 
+MEAN_TOLERANCE = 1e-9
+GROUP_TABLES = re.compile(r"criteria|states|evidence|slice_\d+")
+COLUMNS = {"criteria": "criterion", "states": "state", "evidence": "has_evidence"}
 _CELL = re.compile(r"TP(?P<rest>\((?:t=[^()]*|tuned)\).*)", re.DOTALL)
 
 
@@ -130,7 +133,7 @@ def names(subject: Subject) -> Verdict:
 @check("SAME001", title="One definition has one value wherever it stands")
 def same_everywhere(subject: Subject) -> Verdict:
     """The same definition on the same group has the same value in the summary, its tables and other definitions."""
-    by_number: dict[tuple[str, str], Place] = {}
+    by_number: dict[tuple[str, str], NumberPlace] = {}
     looked, wrong = 0, []
     for place in places(subject):
         first = by_number.setdefault((place.definition, place.group), place)
@@ -172,3 +175,100 @@ def intervals(subject: Subject) -> Verdict:
         return warned(len(estimates), f"{len(lacking):,} numbers have no interval and no reason, first {lacking[0]}")
     fault = f"have an interval that ends before it begins (first {reversed_[0]})" if reversed_ else ""
     return looked_at(len(estimates), "measurement", wrong=len(reversed_), fault=fault)
+
+
+@dataclass(frozen=True)
+class NumberPlace:
+    """A number where it stands. None is a blank cell: the number is undefined there, or not shown."""
+
+    where: str
+    definition: str
+    group: str
+    value: float | None
+    tolerance: float = 0.0
+
+    def agrees_with(self, other: NumberPlace) -> bool:
+        """Whether both say the same; a blank agrees with a blank only."""
+        if self.value is None or other.value is None:
+            return self.value is other.value
+        return abs(self.value - other.value) <= max(self.tolerance, other.tolerance)
+
+
+def places(subject: Subject) -> Iterator[NumberPlace]:
+    """The summary first, so that every other place is compared with it."""
+    evaluation = subject.evaluation
+    for estimate in evaluation.measures.values():
+        yield _place("summary.json", estimate, estimate.value)
+    for other in evaluation.other_definitions:
+        yield NumberPlace(f"other definition of {other.name}", other.definition, "", other.value)
+    yield from _per_query_means(evaluation)
+    yield from _fold_means(evaluation)
+    if subject.folder is not None:
+        for table, rows in subject.folder.tables.items():
+            yield from _cells(table, rows, evaluation)
+
+
+def _place(where: str, estimate: Estimate, value: float | None, tolerance: float = 0.0, part: str = "") -> NumberPlace:
+    known = None if value is None or math.isnan(value) else value
+    group = group_suffix(estimate.group) + part
+    return NumberPlace(f"{where} {estimate.name}", estimate.definition, group, known, tolerance)
+
+
+def _per_query_means(evaluation: Evaluation) -> Iterator[NumberPlace]:
+    """A mean of per-query values is the mean of the values that are written per query."""
+    for name, (values, counted) in evaluation.per_query.items():
+        estimate = evaluation.measures.get(name)
+        if estimate is not None and estimate.degenerate is None and counted.any():
+            yield _place("mean of per_query", estimate, float(values[counted].mean()), MEAN_TOLERANCE)
+
+
+def _fold_means(evaluation: Evaluation) -> Iterator[NumberPlace]:
+    """The mean over folds is the mean of the folds that are written."""
+    folds: dict[str, list[float]] = {}
+    for estimate in evaluation.grouped("fold"):
+        if estimate.degenerate is None:
+            folds.setdefault(estimate.measure, []).append(estimate.value)
+    for name, values in folds.items():
+        overall = evaluation.measures.get(name)
+        if overall is not None and overall.fold_mean is not None and overall.folds_used == len(values):
+            yield _place("fold_mean", overall, overall.fold_mean, part=" over folds")
+            yield _place("folds", overall, sum(values) / len(values), MEAN_TOLERANCE, " over folds")
+
+
+def _cells(table: str, rows: Sequence[Row], evaluation: Evaluation) -> Iterator[NumberPlace]:
+    """The cells of a written table that are numbers of the summary."""
+    for at, row in enumerate(rows):
+        for column, cell in row.items():
+            name = _name_of(table, row, column, last=at == len(rows) - 1)
+            estimate = evaluation.measures.get(name) if name else None
+            if estimate is None:
+                continue
+            value = estimate.value if _blank_is_right(cell, estimate) else _number(cell)
+            yield _place(f"tables/{table}.csv", estimate, value)
+
+
+def _blank_is_right(cell: str, estimate: Estimate) -> bool:
+    return cell == "" and (estimate.degenerate is not None or math.isnan(estimate.value))
+
+
+def _name_of(table: str, row: Row, column: str, *, last: bool) -> str | None:
+    first = next(iter(row))
+    key = row[first]
+    if column in {"population", "meaning"}:
+        return None
+    if table == "measures":
+        return key if column == "value" else None
+    if table == "folds":
+        return f"{key}{group_suffix((('fold', column[5:]),))}" if column.startswith("fold ") else None
+    if table == "confusion":
+        return f"{column}({key})"
+    if GROUP_TABLES.fullmatch(table) and column != first:
+        return column if last and key == "all" else f"{column}{group_suffix(((COLUMNS.get(table, first), key),))}"
+    return None
+
+
+def _number(cell: str) -> float | None:
+    try:
+        return float(cell)
+    except ValueError:
+        return None

@@ -30,7 +30,7 @@ class Verdict:
 class Check:
     """A coded check. ``scope`` folder means that it reads written files, so that a result in memory cannot have it.
 
-    ``about`` items means that only results of predictors that may abstain are put through it.
+    ``about="items"``: only for results of predictors that may abstain.
     """
 
     code: str
@@ -92,21 +92,14 @@ def run_check(
     return register
 
 
-def item_check(code: str, *, title: str) -> Callable[[Callable[[Subject], Verdict]], Callable[[Subject], Verdict]]:
-    """Register a check of a predictor that may abstain."""
-
-    def register(judge: Callable[[Subject], Verdict]) -> Callable[[Subject], Verdict]:
-        def on_subject(subject: Subject) -> Verdict:
-            return judge(subject) if subject.of_items else not_applicable("the result is not about items")
-
-        check(code, title=title, about="items")(on_subject)
-        return judge
-
-    return register
-
-
 def looked_at(count: int, unit: str, many: str | None = None, *, wrong: int, fault: str, aside: str = "") -> Verdict:
-    """Passed or failed by the number of wrong things; with nothing to look at it is not applicable, never a pass."""
+    """Passed or failed by the number of wrong things; with nothing to look at it is not applicable, never a pass.
+
+    ``count`` things called ``unit`` were looked at, and ``wrong`` of them have the ``fault``, a verb phrase in the plural.
+
+    >>> looked_at(3, "row", wrong=1, fault="are empty").message
+    '1 are empty; 3 rows looked at'
+    """
     if count == 0:
         return not_applicable(f"there are no {many or unit + 's'} to look at")
     seen = f"{counted(count, unit, many)} looked at"

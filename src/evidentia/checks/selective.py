@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import numpy as np
 
-from evidentia.checks.registry import Verdict, item_check, looked_at, not_applicable
+from evidentia.checks.registry import Verdict, check, looked_at, not_applicable
 from evidentia.checks.subject import Subject
 from evidentia.results import Curve
 
-PHQ8_ITEMS = 8
+PHQ8_ITEMS = 8  # of a result that keeps no instrument
 STEPS = ("coverage", "risk", "joint_risk")
 
 
-@item_check("SEL001", title="Every participant has all eight items")
+@check("SEL001", title="Every participant has all items", about="items")
 def every_participant_is_complete(subject: Subject) -> Verdict:
-    """Eight items for every participant of a PHQ-8 run, so that nobody weighs more than another."""
+    """All items of the questionnaire for every participant, so that nobody weighs more than another."""
     if subject.evaluation.dataset.get("unit") != "participant":
         return not_applicable("a generic table says itself which items there are")
     if subject.items is None:
         return Verdict("failed", "the items cannot be read")
     sizes = np.bincount(subject.items.cluster, minlength=len(subject.items.cluster_ids))
-    wrong = int(np.count_nonzero(sizes != PHQ8_ITEMS))
+    asked = subject.evaluation.dataset.get("instrument")
+    wrong = int(np.count_nonzero(sizes != (PHQ8_ITEMS if asked is None else len(asked["items"]))))
     return looked_at(len(sizes), "participant", wrong=wrong, fault="have another number of items")
 
 
-@item_check("SEL002", title="Joint risk is coverage times risk at every point of every curve")
+@check("SEL002", title="Joint risk is coverage times risk at every point of every curve", about="items")
 def joint_risk_is_coverage_times_risk(subject: Subject) -> Verdict:
     """The loss so far over N, against k / N times the mean of the k losses."""
     curves = [c for c in subject.evaluation.curves if {*STEPS} <= {*c.columns} and "risk_low" not in c.columns]
@@ -40,14 +41,14 @@ def _differing(curve: Curve) -> int:
     return int(np.count_nonzero(~(np.abs(joint - coverage * risk) <= 1e-9 * np.maximum(joint, 1.0))))
 
 
-@item_check("SEL003", title="No area is smaller than the best that its predictions allow")
+@check("SEL003", title="No area is smaller than the best that its predictions allow", about="items")
 def no_area_is_below_its_optimum(subject: Subject) -> Verdict:
     """Areas in the order of a confidence, against those in the order of the oracle."""
-    found = list(subject.evaluation.measures.values())
-    optimum = {e.definition: e.value for e in found if "(order=oracle," in e.definition}
+    estimates = list(subject.evaluation.measures.values())
+    optimum = {e.definition: e.value for e in estimates if "(order=oracle," in e.definition}
     pairs = [
         (e.value, optimum[twin])
-        for e in found
+        for e in estimates
         if (twin := e.definition.replace("(order=confidence,", "(order=oracle,")) != e.definition and twin in optimum
     ]
     if not pairs:

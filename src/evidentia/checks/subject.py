@@ -12,6 +12,7 @@ from evidentia.results import Evaluation
 from evidentia.tables import Items, Run
 
 Row = Mapping[str, str]
+UNMEASURED = Evaluation(profile="contract", seed=0, resamples=0, measures={})
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Texts:
 class Subject:
     """A result under scrutiny. ``problems`` says why the queries of a folder could not be read."""
 
-    evaluation: Evaluation
+    evaluation: Evaluation = UNMEASURED
     run: Run | None = None
     folder: Folder | None = None
     problems: tuple[Problem, ...] = ()

@@ -5,9 +5,10 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Literal
+from operator import ge, gt, le, lt
+from typing import Literal, cast
 
 from evidentia.errors import InputError, typed
 from evidentia.results import Estimate, Evaluation
@@ -15,7 +16,7 @@ from evidentia.tables import DatasetCard, card
 
 Decision = Literal["met", "not met", "not decidable"]
 Relation = Literal[">=", "<=", ">", "<"]
-RELATIONS: dict[str, Relation] = {">=": ">=", "<=": "<=", ">": ">", "<": "<"}
+HOLDS: dict[Relation, Callable[[float, float], bool]] = {">=": ge, "<=": le, ">": gt, "<": lt}
 _TARGET = re.compile(
     r"\s*(?P<name>.+?)\s*(?P<relation>>=|<=|>|<)\s*(?P<bound>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(?P<percent>%?)\s*"
 )
@@ -40,12 +41,7 @@ class Target:
 
     def holds(self, value: float) -> bool:
         """Whether a value is on the right side."""
-        return {
-            ">=": value >= self.bound,
-            "<=": value <= self.bound,
-            ">": value > self.bound,
-            "<": value < self.bound,
-        }[self.relation]
+        return HOLDS[self.relation](value, self.bound)
 
 
 @dataclass(frozen=True)
@@ -72,7 +68,7 @@ def parse_target(text: str) -> Target:
     bound = float(match["bound"]) / (100 if match["percent"] else 1)
     if not math.isfinite(bound):
         raise InputError(f"{typed(text)}: the bound of a target is a finite number.")
-    return Target(match["name"], RELATIONS[match["relation"]], bound)
+    return Target(match["name"], cast("Relation", match["relation"]), bound)
 
 
 def targets_of(texts: Iterable[str], known: DatasetCard | None, *, selective: bool) -> tuple[Target, ...]:
@@ -86,13 +82,8 @@ def targets_of(texts: Iterable[str], known: DatasetCard | None, *, selective: bo
 
 
 def _of_card(name: str, bounds: card.Target) -> list[Target]:
-    pairs: dict[Relation, float | None] = {
-        ">=": bounds.at_least,
-        "<=": bounds.at_most,
-        ">": bounds.above,
-        "<": bounds.below,
-    }
-    return [Target(name, relation, bound) for relation, bound in pairs.items() if bound is not None]
+    pairs = zip(HOLDS, (bounds.at_least, bounds.at_most, bounds.above, bounds.below), strict=True)
+    return [Target(name, relation, bound) for relation, bound in pairs if bound is not None]
 
 
 def judge(target: Target, evaluation: Evaluation) -> Judgement:

@@ -25,8 +25,9 @@ from evidentia.evaluation.items import (
     wants_for,
 )
 from evidentia.evaluation.plan import Key, Want
+from evidentia.evaluation.questionnaire import is_by_item
 from evidentia.measures import Definition, resolve
-from evidentia.measures.core import Outcome
+from evidentia.measures.core import Outcome, Selective
 from evidentia.measures.selective import reached
 from evidentia.results import Delta, SelectiveComparison
 from evidentia.results.profiles import COVERAGES, SELECTIVE
@@ -134,6 +135,8 @@ def _same_truth(sides: Sides, names: tuple[str, str]) -> None:
         )
     if first.item_max != second.item_max:
         raise InputError(f"{names[0]} and {names[1]} were given different largest scores.")
+    if first.questionnaire and second.questionnaire and first.questionnaire.items != second.questionnaire.items:
+        raise InputError(f"{names[0]} and {names[1]} score their items in different ranges or directions.")
 
 
 def shared_signals(sides: Sides, confidence: Sequence[str] | None) -> tuple[str, ...]:
@@ -151,7 +154,10 @@ def compared_definitions(
 ) -> tuple[Definition, ...]:
     """The areas up to the common coverage, and what a run alone reports."""
     plans = [plan_for_items(side, confidence=signals, loss=loss, coverage=grid) for side in sides]
-    shared = dict.fromkeys(d for d, _ in plans[0].wants if d in {other for other, _ in plans[1].wants})
+    first, second = (
+        [d for d, g in plan.wants if isinstance(d.kind, Selective) and not is_by_item(g)] for plan in plans
+    )
+    shared = dict.fromkeys(d for d in first if d in second)
     usual = [loss] if loss else ["abs", "abs_norm"] if sides[0].item_max is not None else ["abs"]
     common = [
         resolve(f"{base}(ties={ties},loss={of})@C=common", SELECTIVE).definition

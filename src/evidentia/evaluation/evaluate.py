@@ -120,6 +120,7 @@ def _item_dataset(items: Items, signals: Sequence[str]) -> dict[str, object]:
         "items": len(items),
         "predicted": int(items.predicted.sum()),
         "item_max": items.item_max,
+        "instrument": None if items.questionnaire is None else items.questionnaire.to_dict(),
         "signals": list(signals),
     }
 

@@ -10,7 +10,7 @@ from evidentia.evaluation.compute import Computation, compute
 from evidentia.evaluation.estimates import reason_of
 from evidentia.evaluation.plan import Grouping, MeasurePlan, grouping_of, unmet, with_tuned_decisions
 from evidentia.measures import PROFILES, Definition, Profile, resolve
-from evidentia.measures.core import Additive, Selective, Sweep
+from evidentia.measures.core import Additive, Selective, Sweep, Tallied
 from evidentia.results.names import group_suffix
 from evidentia.results.profiles import SELECTIVE
 from evidentia.tables import Run
@@ -46,7 +46,7 @@ def explain_name(name: str, profile: Profile, run: Run | None = None) -> Explana
     request = resolve(name, profile)
     asked = request.definition
     profiles: Iterable[Profile] = PROFILES.values()
-    if isinstance(asked.kind, Selective):
+    if isinstance(asked.kind, Selective | Tallied):
         profile, profiles = SELECTIVE, (SELECTIVE,)
     siblings = dict.fromkeys((asked, *(resolve(name, p).definition for p in profiles), *_siblings(asked)))
     meant = {d: tuple(p.name for p in profiles if resolve(name, p).definition == d) for d in siblings}

@@ -13,7 +13,7 @@ from evidentia.errors import InputError
 from evidentia.evaluation.compute import Cell, Computed
 from evidentia.evaluation.plan import Key
 from evidentia.evaluation.replicates import Replicated
-from evidentia.measures.core import Additive, Outcome, Selective
+from evidentia.measures.core import Additive, Outcome, Selective, Tallied
 from evidentia.results.sample_size import CONVENTION, NEVER, SAME, exact_limits
 from evidentia.stats.gaps import gap_limits
 from evidentia.stats.intervals import (
@@ -102,7 +102,7 @@ def intervals(
                 i,
                 resampling,
                 clusters=int(cell.clusters[i]),
-                proportion=isinstance(kind, Additive | Selective) and kind.proportion,
+                proportion=isinstance(kind, Additive | Selective | Tallied) and kind.proportion,
                 bounds=bounds,
                 unit=unit,
             )

@@ -15,15 +15,23 @@ from evidentia.errors import InputError
 from evidentia.evaluation.cluster_sums import defined
 from evidentia.evaluation.compute import Cell
 from evidentia.evaluation.intervals import Resampling
-from evidentia.evaluation.plan import OVERALL, Grouping, Key, MeasurePlan, Want
+from evidentia.evaluation.plan import OVERALL, Group, Grouping, Key, MeasurePlan, Want
+from evidentia.evaluation.questionnaire import (
+    OWN_RANGES,
+    TallyTable,
+    is_by_item,
+    item_wants,
+    lacking,
+    refuse_unknown_item,
+)
 from evidentia.evaluation.replicates import Replicated
-from evidentia.measures import Definition, resolve
-from evidentia.measures.core import Outcome, Selective
+from evidentia.measures import Definition, Request, resolve
+from evidentia.measures.core import Outcome, Selective, Tallied
 from evidentia.measures.selective import LOSSES
 from evidentia.results import Distribution
 from evidentia.results.measure import Args
 from evidentia.results.names import group_suffix
-from evidentia.results.profiles import COVERAGES, SELECTIVE, selective_names
+from evidentia.results.profiles import COVERAGES, SELECTIVE, questionnaire_names, selective_names
 from evidentia.results.sample_size import cluster_warnings
 from evidentia.results.selective import area_ends_early
 from evidentia.stats.resampling import LeaveOneOut, Progress, ResamplingPlan, over_replicates
@@ -56,25 +64,48 @@ def plan_for_items(
     if loss == "abs_norm" and items.item_max is None:
         raise InputError("The loss abs_norm divides by the largest possible error of an item: give it with --item-max.")
     signals, notes = signals_for(items, confidence)
-    grid = COVERAGES if coverage is None else tuple(f"{c}" for c in coverage)
-    definitions = _definitions(measures if measures is not None else selective_names(grid, loss))
-    gaps = {d: reason for d in definitions if (reason := _lacking(d, items))}
-    wanted = [d for d in definitions if d not in gaps]
-    if not wanted:
+    requests = _requests(measures if measures is not None else _usual(items, loss, coverage))
+    plain = tuple(dict.fromkeys(request.definition for request in requests if not request.group))
+    gaps = {d: reason for d in plain if (reason := _lacking(d, items))}
+    by_item = item_wants((d for d in plain if gaps.get(d) in {None, OWN_RANGES}), items.questionnaire)
+    named, only = _named_items(requests, items, by_item)
+    wants = (*wants_for((d for d in plain if d not in gaps), signals), *by_item, *named)
+    if not wants:
         raise InputError(f"Nothing of what was asked for can be computed on this run: {next(iter(gaps.values()))}.")
-    curves = frozenset({"risk_coverage"} if any(map(ordered, wanted)) else ())
-    return ItemPlan(wants_for(wanted, signals), tuple(gaps.items()), curves=curves, signals=signals, notes=notes)
+    curves = frozenset({"risk_coverage"} if any(ordered(d) for d, _ in wants) else ())
+    return ItemPlan(wants, tuple(gaps.items()), only, curves, signals=signals, notes=notes)
 
 
-def _definitions(names: Iterable[str]) -> tuple[Definition, ...]:
-    requests = [resolve(name, SELECTIVE) for name in names]
-    if any(request.group for request in requests):
+def _usual(items: Items, loss: str | None, coverage: Iterable[object] | None) -> tuple[str, ...]:
+    """What is reported without asking."""
+    names = selective_names(COVERAGES if coverage is None else (f"{c}" for c in coverage), loss)
+    asked = items.questionnaire
+    return names if asked is None else (*names, *questionnaire_names(asked.cuts, loss))
+
+
+def _named_items(
+    requests: Sequence[Request], items: Items, known: Sequence[Want]
+) -> tuple[list[Want], dict[Key, frozenset[Group]]]:
+    """The items that were asked for by name, of measures that are not reported for all of them."""
+    groups: dict[Definition, frozenset[Group]] = {}
+    for request in requests:
+        if request.group:
+            refuse_unknown_item(request.definition, request.group, items.questionnaire)
+            if _lacking(request.definition, items) not in {None, OWN_RANGES}:
+                raise InputError(f"{request.definition.expanded} {_lacking(request.definition, items)}.")
+            groups[request.definition] = groups.get(request.definition, frozenset()) | {request.group}
+    wants = item_wants((d for d in groups if d not in {own for own, _ in known}), items.questionnaire)
+    return wants, {(d, grouping.columns): groups[d] for d, grouping in wants}
+
+
+def _requests(names: Iterable[str]) -> tuple[Request, ...]:
+    requests = tuple(dict.fromkeys(resolve(name, SELECTIVE) for name in names))
+    if any(column != "item" for request in requests for column, _ in request.group):
         raise InputError("Name measures without groups; the confidences are chosen apart.")
-    definitions = tuple(dict.fromkeys(request.definition for request in requests))
-    foreign = [d for d in definitions if not isinstance(d.kind, Selective)]
+    foreign = [r.definition for r in requests if not isinstance(r.definition.kind, Selective | Tallied)]
     if foreign:
         raise InputError(f"{foreign[0].name(SELECTIVE)} is not a measure of selective prediction.")
-    return definitions
+    return requests
 
 
 def signals_for(items: Items, confidence: Sequence[str] | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -115,9 +146,10 @@ def wants_for(definitions: Iterable[Definition], signals: Sequence[str]) -> tupl
 def _lacking(definition: Definition, items: Items) -> str | None:
     if definition.args.cut is not None and definition.args.cut.value is None:
         return "needs a second run (--against)"
-    if definition.args.get("loss") == "abs_norm" and items.item_max is None:
+    reason = lacking(definition, items.questionnaire)
+    if reason is None and definition.args.get("loss") == "abs_norm" and items.item_max is None:
         return "needs the largest possible score (--item-max), or another --loss"
-    return None
+    return reason
 
 
 def unit_of(items: Items) -> str:
@@ -134,15 +166,29 @@ class ItemComputation:
         self.sizes = np.bincount(items.cluster, minlength=self.clusters).astype(float)
         rows = np.flatnonzero(items.predicted)
         cluster = items.cluster[rows]
-        losses = {kernel: _losses(items, kernel)[rows] for kernel in {kernel_of(d.args) for d, _ in wants}}
+        whole = [(d, g) for d, g in wants if isinstance(d.kind, Selective) and not is_by_item(g)]
+        losses = {kernel: _losses(items, kernel)[rows] for kernel in {kernel_of(d.args) for d, _ in whole}}
         self.best: dict[str, Ranking] = {name: oracle(cluster, loss) for name, loss in losses.items()}
         self.orders: dict[tuple[str, str], Ranking] = {
             (signal, kernel_of(d.args)): ranking(items.confidence(signal)[rows], cluster, losses[kernel_of(d.args)])
-            for d, grouping in wants
+            for d, grouping in whole
             for signal in self.signals_of(grouping)
             if signal is not None
         }
+        self.tallies = {
+            (d, g.columns): TallyTable(items.answers, d, g) for d, g in wants if isinstance(d.kind, Tallied)
+        }
+        self.parts = self._parts([d for d, g in wants if is_by_item(g) and isinstance(d.kind, Selective)])
         self._cells: dict[Key, Cell] = {}
+
+    def _parts(self, definitions: Sequence[Definition]) -> tuple[ItemComputation, ...]:
+        """The same run item by item, for what its curves say of every item."""
+        asked = self.items.questionnaire
+        if not definitions or asked is None:
+            return ()
+        wants = [(d, OVERALL) for d in definitions]
+        rows = np.arange(len(self.items)).reshape(-1, len(asked.items))
+        return tuple(ItemComputation(self.items.take(own), wants, ()) for own in rows.T)
 
     def signals_of(self, grouping: Grouping) -> tuple[str | None, ...]:
         """The confidence behind every group; None where none orders the items."""
@@ -154,11 +200,17 @@ class ItemComputation:
 
     def values(self, weights: Floats) -> dict[Key, Floats]:
         """Every wanted value under every weighting (groups x weightings); NaN where it is undefined."""
-        curves = self.curves(weights)
-        return {
-            (d, g.columns): np.stack([defined(curves.outcome(d, signal)) for signal in self.signals_of(g)])
-            for d, g in self.wants
-        }
+        curves, parts = self.curves(weights), [part.curves(weights) for part in self.parts]
+        return {(d, g.columns): self._values(d, g, weights, curves, parts) for d, g in self.wants}
+
+    def _values(
+        self, definition: Definition, grouping: Grouping, weights: Floats, curves: RiskCurves, parts: list[RiskCurves]
+    ) -> Floats:
+        if isinstance(definition.kind, Tallied):
+            return defined(self.tallies[definition, grouping.columns].outcomes(weights))
+        if is_by_item(grouping):
+            return np.stack([defined(part.outcome(definition, None)) for part in parts])
+        return np.stack([defined(curves.outcome(definition, signal)) for signal in self.signals_of(grouping)])
 
     def cell(self, definition: Definition, grouping: Grouping) -> Cell:
         """The values of the run itself."""
@@ -168,6 +220,10 @@ class ItemComputation:
         return self._cells[definition, grouping.columns]
 
     def _cell(self, curves: RiskCurves, definition: Definition, grouping: Grouping) -> Cell:
+        if isinstance(definition.kind, Tallied):
+            return self.tallies[definition, grouping.columns].cell()
+        if is_by_item(grouping):
+            return _joined([part.cell(definition, OVERALL) for part in self.parts])
         signals, total = self.signals_of(grouping), len(self.items)
         n = int(self.items.predicted.sum()) if definition.population.left_out else total
         outcomes = [curves.outcome(definition, signal) for signal in signals]
@@ -221,7 +277,7 @@ class ItemComputation:
         self, definition: Definition, grouping: Grouping, index: int, method: str, level: float
     ) -> Iterator[str]:
         """Warn of an interval that rests on few participants."""
-        return cluster_warnings(self.clusters, unit_of(self.items))
+        return cluster_warnings(int(self.cell(definition, grouping).clusters[index]), unit_of(self.items))
 
     def replicate(
         self, plan: ResamplingPlan, progress: Progress | None = None, *, jackknife: bool = False
@@ -236,6 +292,17 @@ class ItemComputation:
     def plan(self, resampling: Resampling) -> ResamplingPlan:
         """The draws over the participants, in blocks that bound memory."""
         return plan_over(self.items, resampling)
+
+
+def _joined(cells: Sequence[Cell]) -> Cell:
+    """The cells of one group each as the cell of all groups."""
+    return Cell(
+        Outcome(*(np.concatenate([getattr(c.outcome, part) for c in cells]) for part in ("values", "flaws"))),
+        n=np.concatenate([c.n for c in cells]),
+        clusters=np.concatenate([c.clusters for c in cells]),
+        details=tuple(own for c in cells for own in c.details),
+        totals=np.concatenate([c.totals for c in cells if c.totals is not None]),
+    )
 
 
 def plan_over(items: Items, resampling: Resampling) -> ResamplingPlan:

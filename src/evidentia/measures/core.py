@@ -13,6 +13,7 @@ from evidentia.array_types import Bools, Floats
 from evidentia.results.measure import Args
 from evidentia.stats.risk_coverage import Curves
 from evidentia.stats.sweeps import Counts
+from evidentia.tables.answers import Answers
 from evidentia.tables.queries import Queries
 
 
@@ -125,7 +126,21 @@ class Selective:
     proportion: bool = False
 
 
-Kind = Additive | Sweep | Fit | Macro | Selective
+@dataclass(frozen=True)
+class Tallied:
+    """A function of whole numbers that add up over the participants of a questionnaire.
+
+    ``finish`` and ``size`` take sums with the columns on the last axis; the size is that of the population.
+    """
+
+    columns: Callable[[Answers, Args], Floats]  # participants x columns
+    finish: Callable[[Floats, Answers, Args], Outcome]
+    size: Callable[[Floats, Args], Floats]
+    details: Callable[[Floats, Answers, Args], dict[str, object]] | None = None
+    proportion: bool = False
+
+
+Kind = Additive | Sweep | Fit | Macro | Selective | Tallied
 
 
 def ratio_of_sums(

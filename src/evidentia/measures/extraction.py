@@ -7,7 +7,15 @@ import numpy as np
 from evidentia.array_types import Floats, Ints
 from evidentia.measures.core import Statistic, ratio_of_sums
 from evidentia.measures.family import Family
-from evidentia.measures.populations import ALL, GATE_OPEN, GIVEN, POSITIVES, POSITIVES_GATE_OPEN, WHOSE, whose
+from evidentia.measures.populations import (
+    ALL,
+    GATE_OPEN,
+    GIVEN,
+    POPULATION,
+    POSITIVES,
+    POSITIVES_GATE_OPEN,
+    asked_population,
+)
 from evidentia.results.measure import Args, Parameter, Population
 from evidentia.tables.queries import Queries
 
@@ -70,7 +78,7 @@ def selected_k(queries: Queries, args: Args) -> Floats:
 def _recall_population(args: Args) -> Population:
     if args["given"] == "gate":
         return POSITIVES_GATE_OPEN
-    return POSITIVES if args["pool"] == "micro" else whose(args)
+    return POSITIVES if args["pool"] == "micro" else asked_population(args)
 
 
 def _pooled(queries: Queries, args: Args) -> Floats:
@@ -97,7 +105,7 @@ def _recall_needs(args: Args) -> tuple[str, ...]:
 @family.mean(
     "EvidenceRecall",
     label="Evidence recall at the selected K",
-    params=(POOL, GIVEN, WHOSE),
+    params=(POOL, GIVEN, POPULATION),
     variants={("pool", "micro"): POOLED},
     moot={("pool", "micro"): ("pop",), ("given", "gate"): ("pop",)},
     population=_recall_population,
@@ -126,8 +134,8 @@ def evidence_recall(queries: Queries, args: Args) -> Floats:
 @family.mean(
     "EvidencePrecision",
     label="Evidence precision at the selected K",
-    params=(WHOSE,),
-    population=whose,
+    params=(POPULATION,),
+    population=asked_population,
     requires=("gold", "selection"),
     direction="higher",
     bounds=(0.0, 1.0),

@@ -83,7 +83,11 @@ class Family:
     def mean(
         self, base: str, *, bound: float | None = 1.0, proportion: bool = False, **about: Unpack[About]
     ) -> Callable[[Callable[[Queries, Args], Floats]], Callable[[Queries, Args], Floats]]:
-        """Define a measure as the mean of per-query values over its population."""
+        """Define a measure as the mean of per-query values over its population.
+
+        The function returns one float per query, in query order, also for queries outside the population. ``bound`` is the
+        largest absolute value, a power of two; ``proportion`` allows an exact binomial interval.
+        """
 
         def define(per_query: Callable[[Queries, Args], Floats]) -> Callable[[Queries, Args], Floats]:
             whole: About = {**self.common, **about}
@@ -119,7 +123,7 @@ class Family:
         gaps: Callable[[Floats, Args], Floats] | None = None,
         **about: Unpack[About],
     ) -> Callable[[Callable[[Floats, Args], Outcome]], Callable[[Floats, Args], Outcome]]:
-        """Define a measure as a finish of summed statistics."""
+        """Define a measure as a function of column sums (columns on the last axis) that returns values and flaws."""
 
         def define(finish: Callable[[Floats, Args], Outcome]) -> Callable[[Floats, Args], Outcome]:
             self.add(base, Additive(statistic, finish, gaps=gaps), **about)
@@ -157,7 +161,7 @@ class Family:
         details: Callable[[Counts, Args], dict[str, object]] | None = None,
         **about: Unpack[About],
     ) -> Callable[[Callable[[Counts, Args], Outcome]], Callable[[Counts, Args], Outcome]]:
-        """Define a measure as a finish of the counts at every distinct score."""
+        """Define a measure as a function of the counts at every distinct score."""
 
         def define(
             finish: Callable[[Counts, Args], Outcome],

@@ -11,7 +11,7 @@ from evidentia.results.measure import Args, Parameter, Population
 from evidentia.tables.queries import NEG, POS, UNDECIDED, Queries
 
 OPERATING_POINT = Parameter("t", ("0.5", "gate", "returned"), None, share=True)
-WHOSE = Parameter("pop", ("positives", "all"), "positives")
+POPULATION = Parameter("pop", ("positives", "all"), "positives")
 GIVEN = Parameter("given", ("all", "gate"), "all")
 
 
@@ -94,6 +94,6 @@ def skipped(queries: Queries) -> Bools:
     return np.equal(states, NEG)
 
 
-def whose(args: Args) -> Population:
+def asked_population(args: Args) -> Population:
     """The population that the ``pop`` parameter names."""
     return ALL if args["pop"] == "all" else POSITIVES

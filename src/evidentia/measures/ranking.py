@@ -7,7 +7,7 @@ import numpy as np
 from evidentia.array_types import Floats, Ints
 from evidentia.measures import kernels
 from evidentia.measures.family import AVERAGE, Family
-from evidentia.measures.populations import WHOSE, whose
+from evidentia.measures.populations import POPULATION, asked_population
 from evidentia.results.measure import Args, Parameter
 from evidentia.tables.queries import Queries, Ragged
 
@@ -20,13 +20,13 @@ POP_CHOICES = {
 EMPTY_GOLD = "trec_eval and ranx: a query without gold scores 0 and is averaged in; XGBoost scores it 1"
 family = Family(
     "ranking",
-    population=whose,
+    population=asked_population,
     requires=("ranking",),
     direction="higher",
     bounds=(0.0, 1.0),
     reasons=("no queries in the population",),
     cut="k",
-    params=(WHOSE, AVERAGE),
+    params=(POPULATION, AVERAGE),
     choices=POP_CHOICES,
 )
 
@@ -59,7 +59,7 @@ def recall(queries: Queries, args: Args) -> Floats:
 @family.mean(
     "Precision",
     label="Precision at K",
-    params=(DEPTH, WHOSE, AVERAGE),
+    params=(DEPTH, POPULATION, AVERAGE),
     formula="|gold in the top K| / K; with depth=k_eff the divisor is min(K, |ranked|)",
     meaning="The share of the top K sentences that are evidence; with one gold sentence it cannot exceed 1/K.",
     reference="Manning, Raghavan, Schuetze, Introduction to Information Retrieval, ch. 8 (2008)",
@@ -92,7 +92,7 @@ def hit_rate(queries: Queries, args: Args) -> Floats:
 @family.mean(
     "MAP",
     label="Mean average precision at K",
-    params=(NORM, WHOSE, AVERAGE),
+    params=(NORM, POPULATION, AVERAGE),
     formula="sum of precision at the rank of each gold sentence in the top K, divided by |gold| (norm=gold), by the gold "
     "found there (found), by min(|gold|, K) (min) or by min(|gold|, K, |ranked|) (min_eff)",
     meaning="Rewards evidence that stands high and is complete; the divisor decides how much missing evidence costs.",
@@ -138,13 +138,13 @@ def ndcg(queries: Queries, args: Args) -> Floats:
     return kernels.ndcg(ranks, n_gold, args.k)
 
 
-first = family.alike(
+first_hit = family.alike(
     meaning="How soon the first evidence sentence comes; a harmonic mean, so 1/MRR is not an expected rank.",
     reference="Voorhees, The TREC-8 question answering track report (1999)",
 )
 
 
-@first.mean(
+@first_hit.mean(
     "MRR",
     label="Mean reciprocal rank",
     cut=None,
@@ -156,7 +156,7 @@ def reciprocal_rank(queries: Queries, args: Args) -> Floats:
     return kernels.reciprocal_rank(_ranks(queries)[0], None)
 
 
-@first.mean(
+@first_hit.mean(
     "MRR",
     label="Mean reciprocal rank at K",
     formula="1 / rank of the first gold sentence, 0 if none is in the top K",

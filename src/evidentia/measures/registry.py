@@ -10,13 +10,14 @@ from evidentia.measures import (
     extraction,
     gate,
     multilabel,
+    questionnaire,
     ranking,
     selective,
 )
 from evidentia.measures.family import Family
 from evidentia.results import catalogue
 
-FAMILIES = (counts, detection, confusion, calibration, ranking, extraction, gate, multilabel, selective)
+FAMILIES = (counts, detection, confusion, calibration, ranking, extraction, gate, multilabel, selective, questionnaire)
 
 
 def register(family: Family) -> None:

@@ -63,7 +63,7 @@ def register(measures: Iterable[Measure]) -> None:
     for measure in measures:
         base = _BASES.get(measure.base.lower(), measure.base)
         if base != measure.base or measure.key in {known.key for known in MEASURES}:
-            raise ValueError(f"A measure that is called {measure.base} and written the same way is registered already.")
+            raise ValueError(f"{measure.base} is a measure already, written the same way. Choose another name.")
         MEASURES.append(measure)
         _BASES.setdefault(measure.base.lower(), measure.base)
 
@@ -214,7 +214,7 @@ def _example(base: str) -> str:
         base
         + (f"({needed})" if needed else "")
         + {"k": "@10", "FPR": "@FPR=5%", "t": "@t=0.2", "coverage": "@coverage=0.5", "C": "@C=0.5"}.get(
-            measure.cut or "", ""
+            measure.cut or "", "@cut=10" if measure.cut == "cut" else ""
         )
     )
 
@@ -226,6 +226,7 @@ def _ways(measures: list[Measure]) -> str:
 def pattern(measure: Measure) -> str:
     """How names of this measure are written, with the values that each parameter takes."""
     cuts = {None: "", "k": "@K", "FPR": "@FPR=5%", "t": "@t=0.2", "coverage": "@coverage=0.5", "C": "@C=0.5"}
+    cuts["cut"] = "@cut=10"
     choices = [
         "|".join(p.values) if p.bare else f"{p.name}={'|'.join(p.values)}{'|...' if p.share or p.whole_number else ''}"
         for p in measure.params

@@ -77,6 +77,10 @@ class Estimate:
         """The name without its group."""
         return self.name.partition("[")[0]
 
+    def group_of(self, column: str) -> str | None:
+        """The value of a column in the group of the number; None where it is not grouped by it."""
+        return dict(self.group).get(column)
+
     def to_dict(self) -> dict[str, Any]:
         """The entry of ``summary.json``."""
         return {

@@ -24,9 +24,10 @@ NEEDS = {  # what a run lacks where a measure cannot be computed
     "candidates": "needs a candidates table with scores and gold marks (--candidates)",
     "complete": "needs one query for every (post, criterion) pair",
     "items": "needs a run of a predictor that may abstain (see `evidentia selective`)",
+    "questionnaire": "needs a run of a questionnaire (its JSON file), which a table is not",
     "tune": "needs folds and TUNE rows (a split column) with the same score column as EVAL, to choose thresholds on",
 }
-Unit = Literal["query", "post", "candidate", "item"]
+Unit = Literal["query", "post", "candidate", "item", "participant"]
 Direction = Literal["higher", "lower", "neither"]
 
 

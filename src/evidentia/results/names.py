@@ -6,6 +6,7 @@ import json
 import re
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 
 from evidentia.errors import UnknownNameError, typed
 
@@ -22,12 +23,13 @@ _GROUP = re.compile(
 _PLAIN_VALUE = re.compile(r'[^",\[\]\s](?:[^",\[\]]*[^",\[\]\s])?')
 _RANK = re.compile(r"[1-9]\d{0,5}", re.ASCII)
 COMMON = "common"  # the smaller coverage of two systems
-CUT_KINDS = ("FPR", "t", "coverage", "C")
+CUT_KINDS = ("FPR", "t", "coverage", "C", "cut")
+_TOTAL = re.compile(r"[+-]?\d{1,6}", re.ASCII)
 
 
 @dataclass(frozen=True)
 class Cut:
-    """Where a measure is cut: a rank (``k``, None meaning ALL), a budget (``FPR``), a threshold (``t``) or a coverage.
+    """Where a measure is cut: a rank (``k``, None meaning ALL), a budget (``FPR``), a threshold (``t``), a coverage or a total.
 
     A coverage without a value is the one that two systems have in common.
     """
@@ -75,6 +77,7 @@ def group_suffix(group: tuple[tuple[str, str], ...]) -> str:
     return "[" + ",".join(f"{_quoted(column, '=')}={_quoted(value)}" for column, value in group) + "]"
 
 
+@lru_cache(maxsize=1 << 14)  # a verification reads every name dozens of times
 def parse_name(text: str) -> Name:
     """Read a name; a bare word among the parameters (``tuned``) is a parameter with an empty key.
 
@@ -113,14 +116,22 @@ def parse_cut(text: str, whole: str) -> Cut:
     kind = by_lower.get(kind.strip().lower(), "")
     if not kind:
         raise UnknownNameError(
-            f"{typed(whole)}: unknown cut. Known are @10, @ALL, @FPR=5%, @t=0.2, @coverage=0.5, @C=0.5."
+            f"{typed(whole)}: unknown cut. Known are @10, @ALL, @FPR=5%, @t=0.2, @coverage=0.5, @C=0.5, @cut=10."
         )
     if kind == "C" and value.strip().lower() == COMMON:
         return Cut(kind, None)
+    if kind == "cut":
+        return Cut(kind, _total(value.strip(), whole))
     share = _share(value.strip(), whole)
     if share == 0 and kind in {"coverage", "C"}:
         raise UnknownNameError(f"{typed(whole)}: a coverage must be more than 0.")
     return Cut(kind, share)
+
+
+def _total(text: str, whole: str) -> Decimal:
+    if not _TOTAL.fullmatch(text):
+        raise UnknownNameError(f"{typed(whole)}: a cut-off of the total is a whole number, as in @cut=10.")
+    return Decimal(int(text))
 
 
 def _share(text: str, whole: str) -> Decimal:

@@ -175,6 +175,23 @@ def selective_names(coverages: Iterable[str] = COVERAGES, loss: str | None = Non
     )
 
 
+def questionnaire_names(cuts: Iterable[int], loss: str | None = None) -> tuple[str, ...]:
+    """The further measures of a questionnaire: by item, agreement, and totals at every cut-off."""
+    chosen = [f"loss={loss}"] if loss else []
+    return (
+        *(_with("MAE", ["avg=item", *chosen]), "WeightedKappa", "TotalMAE"),
+        *(name for cut in cuts for name in (f"TotalDecided@cut={cut}", *_bounded(cut))),
+    )
+
+
+def _bounded(cut: int) -> tuple[str, ...]:
+    return tuple(
+        f"{base}(bound={bound})@cut={cut}"
+        for base in ("TotalSensitivity", "TotalSpecificity")
+        for bound in ("low", "high")
+    )
+
+
 def _with(base: str, params: list[str]) -> str:
     return f"{base}({','.join(params)})" if params else base
 

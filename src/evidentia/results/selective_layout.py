@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from evidentia.results.names import parse_name
+
 Entry = Mapping[str, Any]
 LIMITS = ("ci_low", "ci_high")
 MEASURES = (
@@ -15,6 +17,17 @@ MEASURES = (
 MATCHED = ("coverage", "confidence", "value", *LIMITS, "replicates_left_out", "degenerate", "definition")
 TIES = ("measure", "confidence", "best", "expected", "worst", "in the given order", "tied_items")
 SIGNALS = ("rank", "confidence", "measure", "value", *LIMITS, "degenerate")
+BY_ITEM = (
+    *("item", "measure", "value", *LIMITS, "replicates_left_out", "n", "n_clusters"),
+    *("degenerate", "warnings", "definition", "meaning"),
+)
+CUT_OFFS = ("cut", "measure", "value", *LIMITS, "above", "below", "undecided", "n", "degenerate")
+
+
+def confusion_columns(instrument: Mapping[str, Any]) -> tuple[str, ...]:
+    """The header of the confusion matrices: every score that an item can have, and abstained."""
+    low, high = min(item["low"] for item in instrument["items"]), max(item["high"] for item in instrument["items"])
+    return ("item", "truth", *(f"predicted {score}" for score in range(low, high + 1)), "abstained")
 
 
 @dataclass(frozen=True)
@@ -29,7 +42,8 @@ class Layout:
 
 def selective_layouts(summary: Mapping[str, Any]) -> list[Layout]:
     """The tables that a summary makes, beside those of its differences."""
-    entries = [_cells(name, entry) for name, entry in summary["measures"].items()]
+    every = [_cells(name, entry) for name, entry in summary["measures"].items()]
+    entries = [e for e in every if e["item"] is None]
     matched = [e for e in entries if "@coverage=" in e["measure"]]
     tied = [e for e in entries if "tied_items" in e]
     layouts = [
@@ -37,12 +51,37 @@ def selective_layouts(summary: Mapping[str, Any]) -> list[Layout]:
         _layout("matched_coverage", "Mean loss at matched coverage", MATCHED, matched),
         _layout("tie_sensitivity", "How much the order of tied confidences matters", TIES, tied),
         _layout("signals", "Confidence signals, best first", SIGNALS, ranked_signals(entries)),
+        *_questionnaire_layouts(summary["dataset"].get("instrument"), every),
     ]
     if "comparison" in summary:
         coverages = [row | {"valid": "yes" if row["valid"] else "no"} for row in summary["comparison"]["coverages"]]
         columns = ("coverage", "valid", "reason")
         layouts.append(_layout("coverages", "Where the two can be compared", columns, coverages))
     return layouts
+
+
+def _questionnaire_layouts(instrument: Mapping[str, Any] | None, entries: Sequence[Entry]) -> list[Layout]:
+    """Numbers item by item, confusion matrices, and what is decided at every cut-off."""
+    if instrument is None:
+        return []
+    places = {item["id"]: place for place, item in enumerate(instrument["items"])}
+    by_item = sorted((e for e in entries if e["item"] is not None), key=lambda e: places[e["item"]])
+    columns = confusion_columns(instrument)
+    rows = [row for e in by_item for row in _confusion_rows(e, instrument["items"][places[e["item"]]])]
+    return [
+        _layout("by_item", "Item by item", BY_ITEM, by_item),
+        _layout("confusion", "True scores against answers", columns, rows),
+        _layout("cut_offs", "Totals at every cut-off", CUT_OFFS, [e for e in entries if "cut" in e]),
+    ]
+
+
+def _confusion_rows(entry: Entry, item: Mapping[str, Any]) -> list[Entry]:
+    scores = range(item["low"], item["high"] + 1)
+    heads = (*(f"predicted {score}" for score in scores), "abstained")
+    return [
+        {"item": entry["item"], "truth": truth, **dict(zip(heads, counts, strict=True))}
+        for truth, counts in zip(scores, entry.get("confusion", ()), strict=False)
+    ]
 
 
 def ranked_signals(entries: Sequence[Entry]) -> list[Entry]:
@@ -61,6 +100,7 @@ def _cells(name: str, entry: Entry) -> dict[str, Any]:
         **details,
         **details.get("tie_sensitivity", {}),
         "measure": name.partition("[")[0],
+        "item": dict(parse_name(name).group).get("item"),
         "ci_low": low,
         "ci_high": high,
         "warnings": "; ".join(entry["warnings"]),

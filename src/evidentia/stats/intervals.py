@@ -118,7 +118,11 @@ def effective_clusters(sizes: Floats) -> Floats:
 
 
 def bca_limits(values: Floats, points: Floats, jackknife: Floats, level: float) -> Limits:
-    """Bias-corrected and accelerated interval (Efron 1987); falls back to percentile where the correction is undefined."""
+    """Bias-corrected and accelerated limits of every row (Efron 1987).
+
+    ``values`` is rows x replicates, ``points`` one value per row, ``jackknife`` rows x clusters, each cluster left out.
+    Without skew the acceleration is 0, which leaves the bias correction; NaN where no replicate is defined.
+    """
     from scipy.special import ndtr, ndtri
 
     ranked = np.sort(values, axis=1)
@@ -151,7 +155,8 @@ def _acceleration(jackknife: Floats) -> Floats:
 def share_limits(counts: Floats, sizes: Floats, level: float) -> Limits:
     """Limits of the share that ``counts`` are of ``sizes`` (both clusters x groups), by the spread between clusters.
 
-    Where all or none count the limits are exact over clusters; NaN where one cluster is all there is.
+    Where all or none count the limits are exact over clusters (Clopper-Pearson), also with one. Any other share of one
+    cluster has none (NaN), nor has a group without units.
     """
     total, effective = sizes.sum(axis=0), effective_clusters(sizes)
     shares = np.divide(counts.sum(axis=0), total, out=np.full(len(total), np.nan), where=total > 0)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import polars as pl
 
 from evidentia.array_types import Bools, Ints
 from evidentia.errors import Problem, shown
-from evidentia.tables.checks import missing_ids, not_finite, rows_of, uid_at
+from evidentia.tables.checks import infinite, missing_ids, uid_problem
 from evidentia.tables.queries import Candidates
 from evidentia.tables.table import Table
 from evidentia.tables.uids import among, keys, repeated
@@ -54,42 +55,28 @@ def _with_lists(run: Table, frame: pl.DataFrame, column: str) -> Table:
 def pool_problems(pool: Pool, uid: Ints, run: Table) -> list[Problem]:
     """Everything that can be wrong with the candidates, by themselves and against the run."""
     table = pool.table
-    problems = [*missing_ids(table), *not_finite(table, "score", "SCORE_NOT_FINITE"), *_values(table)]
-    strays = np.flatnonzero(pool.query < 0)
-    remedy = f"Add its row to {run.name}, or remove the candidates."
-    problems += table.problem("STRAY_CANDIDATE", strays, f"of a query that {run.name} does not have", remedy)
     key = keys(np.where(pool.query < 0, run.frame.height, pool.query), uid, run.n_uids)
     own = np.flatnonzero(pool.query >= 0)
-    twice = own[repeated(key[own])]
-    remedy = "List every candidate of a query once."
-    fault = "repeating a sent_uid of the same query"
-    problems += table.problem("DUPLICATE_CANDIDATE", twice, fault, remedy, "sent_uid")
-    problems += _other_fold(pool, run) + _more_than_n_candidates(pool, run)
-    return problems + _against_gold(pool, key, run) + _leaves_post(pool, uid, run)
+    return [
+        *missing_ids(table),
+        *table.problem("SCORE_NOT_FINITE", infinite("score"), "score"),
+        *table.problem("NODE_PROB_RANGE", pl.col("node_prob").is_between(0, 1).fill_null(False).not_(), "node_prob"),
+        *table.problem("IS_GOLD_MISSING", pl.col("is_gold").is_null()),
+        *table.problem("STRAY_CANDIDATE", np.flatnonzero(pool.query < 0), run=run.name),
+        *table.problem("DUPLICATE_CANDIDATE", own[repeated(key[own])], "sent_uid"),
+        *_other_fold(pool, own, run),
+        *_more_than_n_candidates(pool, run),
+        *_against_gold(pool, key, run),
+        *_leaves_post(pool, uid, run),
+    ]
 
 
-def _values(table: Table) -> list[Problem]:
-    problems = []
-    if table.has("node_prob"):
-        bad = table.rows(pl.col("node_prob").is_between(0, 1).fill_null(False).not_())
-        remedy = "Node probabilities lie in [0, 1]; leave the column out if only some are known."
-        fault = "whose node_prob is missing or outside [0, 1]"
-        problems += table.problem("NODE_PROB_RANGE", bad, fault, remedy, "node_prob")
-    if table.has("is_gold"):
-        bad = table.rows(pl.col("is_gold").is_null())
-        problems += table.problem("IS_GOLD_MISSING", bad, "without is_gold", "Write 0 or 1 in every row.")
-    return problems
-
-
-def _other_fold(pool: Pool, run: Table) -> list[Problem]:
+def _other_fold(pool: Pool, own: Ints, run: Table) -> list[Problem]:
     if not pool.table.has("fold") or not run.has("fold"):
         return []
-    own = np.flatnonzero(pool.query >= 0)
     differs = pool.table.frame["fold"].gather(own) != run.frame["fold"].gather(pool.query[own])
-    fault = f"whose fold is not the one of its post in {run.name}"
-    remedy = "A post is judged in one fold: correct one of them, or leave fold out of the candidates."
     bad = own[differs.fill_null(False).to_numpy()]
-    return pool.table.problem("CANDIDATE_FOLD_CONTRADICTION", bad, fault, remedy, "fold")
+    return pool.table.problem("CANDIDATE_FOLD_CONTRADICTION", bad, "fold", run=run.name)
 
 
 def _more_than_n_candidates(pool: Pool, run: Table) -> list[Problem]:
@@ -97,14 +84,10 @@ def _more_than_n_candidates(pool: Pool, run: Table) -> list[Problem]:
         return []
     listed = np.bincount(pool.query[pool.query >= 0], minlength=run.frame.height)
     bad = np.flatnonzero((run.frame["n_candidates"] < pl.Series(listed)).fill_null(False).to_numpy())
-    fault = f"whose n_candidates is smaller than the number of candidates in {pool.table.name}"
-    remedy = "It counts the candidates of the query before any cut: correct it, or leave the column out."
     return run.problem(
-        "N_CANDIDATES_TOO_SMALL",
-        bad,
-        fault,
-        remedy,
-        lambda row: f"n_candidates {shown(run.frame['n_candidates'][row])}, listed {listed[row]}",
+        *("N_CANDIDATES_TOO_SMALL", bad, "n_candidates"),
+        detail=lambda row: f"listed {listed[row]}",
+        candidates=pool.table.name,
     )
 
 
@@ -114,16 +97,11 @@ def _against_gold(pool: Pool, key: Ints, run: Table) -> list[Problem]:
         return []
     gold_key = keys(gold.owner, gold.values, run.n_uids)
     lost = np.flatnonzero(~among(gold_key, key))
-    remedy = f"Gold is chosen among the candidates: add it to {pool.table.name}, or correct the gold."
-    fault = f"with a gold sentence that is not among the candidates of {pool.table.name}"
-    detail = uid_at(run, "gold_sent_uids", lost)
-    problems = run.problem("GOLD_NOT_CANDIDATE", rows_of(gold, lost), fault, remedy, detail)
+    problems = uid_problem(run, "GOLD_NOT_CANDIDATE", "gold_sent_uids", lost, candidates=pool.table.name)
     if pool.table.has("is_gold"):
-        marked = pool.table.frame["is_gold"].fill_null(False).to_numpy()
-        bad = np.flatnonzero((marked != among(key, gold_key)) & (pool.query >= 0))
-        fault = f"whose is_gold contradicts gold_sent_uids of {run.name}"
-        remedy = "Both name the same sentences: correct one of them."
-        problems += pool.table.problem("IS_GOLD_CONTRADICTION", bad, fault, remedy, "sent_uid")
+        is_gold = pool.table.frame["is_gold"].fill_null(False).to_numpy()
+        bad = np.flatnonzero((is_gold != among(key, gold_key)) & (pool.query >= 0))
+        problems += pool.table.problem("IS_GOLD_CONTRADICTION", bad, "sent_uid", run=run.name)
     return problems
 
 
@@ -135,10 +113,7 @@ def _leaves_post(pool: Pool, uid: Ints, run: Table) -> list[Problem]:
     known = pool.query >= 0
     candidates = keys(posts[pool.query[known]], uid[known], run.n_uids)
     bad = np.flatnonzero(~among(keys(posts[ranked.owner], ranked.values, run.n_uids), candidates))
-    remedy = "Rank sentences of the same post only, and list all of them as candidates."
-    fault = f"whose ranking leaves the post: a sentence that is no candidate of it in {pool.table.name}"
-    detail = uid_at(run, "ranked_sent_uids", bad)
-    return run.problem("RANKING_LEAVES_POST", rows_of(ranked, bad), fault, remedy, detail)
+    return uid_problem(run, "RANKING_LEAVES_POST", "ranked_sent_uids", bad, candidates=pool.table.name)
 
 
 def uid_in_two_posts(tables: list[Table], pool: Table | None, uid: Ints) -> list[Problem]:
@@ -155,27 +130,16 @@ def uid_in_two_posts(tables: list[Table], pool: Table | None, uid: Ints) -> list
     posts = [codes[end - t.frame.height : end][owner] for (t, _, owner, _), end in zip(pieces, ends, strict=True)]
     for (*_, values), post in zip(reversed(pieces), reversed(posts), strict=True):
         home[values[::-1]] = post[::-1]  # backwards, so that the first mention of a uid is its home
-    for (table, column, owner, values), post in zip(pieces, posts, strict=True):
+    for (table, column, _, values), post in zip(pieces, posts, strict=True):
         if len(bad := np.flatnonzero(home[values] != post)):
-            return _two_posts(table, column, owner, bad)
+            if column != "sent_uid":
+                return uid_problem(table, "UID_IN_TWO_POSTS", column, bad)
+            return table.problem("UID_IN_TWO_POSTS", bad, detail=partial(_uid_of, table), column=column)
     return []
 
 
-def _two_posts(table: Table, column: str, owner: Ints, bad: Ints) -> list[Problem]:
-    def detail(row: int) -> str:
-        uid = table.frame[column][row]
-        if column != "sent_uid":
-            uid = uid[int(bad[0] - table.uids[column].offsets[row])]
-        return f"uid {shown(uid)}"
-
-    return table.problem(
-        "UID_IN_TWO_POSTS",
-        np.unique(owner[bad]),
-        f"with a uid in {column} that also appears under another post",
-        "A ranking stays within its post, and a uid names one sentence of one post: correct the uids, "
-        "or make them unique by putting the post id in front.",
-        detail,
-    )
+def _uid_of(table: Table, row: int) -> str:
+    return f"uid {shown(table.frame['sent_uid'][row])}"
 
 
 def gather(pool: Pool, order: Ints) -> tuple[Candidates, pl.DataFrame]:

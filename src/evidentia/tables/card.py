@@ -92,13 +92,13 @@ def check_card(card: DatasetCard, queries: Queries) -> tuple[CardMismatch, ...]:
         "positives": int(queries.label.sum()),
         "fold_sizes": _fold_sizes(queries),
     }
-    expected: dict[str, object] = {what: getattr(card, what) for what in counts}
+    expected: dict[str, object] = {name: getattr(card, name) for name in counts}
     if card.criteria is not None and set(card.criteria) == set(queries.criterion_ids):
         expected["criteria"] = queries.criterion_ids  # the order of a card carries no meaning
     return tuple(
-        CardMismatch(what, value, counts[what])
-        for what, value in expected.items()
-        if value is not None and counts[what] is not None and value != counts[what]
+        CardMismatch(name, value, counts[name])
+        for name, value in expected.items()
+        if value is not None and counts[name] is not None and value != counts[name]
     )
 
 
@@ -156,63 +156,49 @@ def _agree_on_criteria(values: dict[str, Any], name: str, problems: list[Problem
         problems.append(Problem("CARD_CONFLICT", message))
 
 
+def _of(*kinds: type) -> Callable[[object], Any]:
+    """Passes values of just these types; true and false are no numbers."""
+
+    def checked(value: object) -> object:
+        if type(value) not in kinds:
+            raise TypeError
+        return value
+
+    return checked
+
+
+_text, _flag, _number, _list, _table = _of(str), _of(bool), _of(int, float), _of(list), _of(dict)
+
+
 def _count(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise TypeError
-    return value
-
-
-def _number(value: object) -> float:
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        raise TypeError
-    return float(value)
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError
-    return value
-
-
-def _flag(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise TypeError
-    return value
+    count: int = _of(int)(value)
+    if count < 0:
+        raise ValueError
+    return count
 
 
 def _ids(value: object) -> tuple[str, ...]:
-    ids = tuple(_text(item) for item in _items(value))
+    ids = tuple(_text(item) for item in _list(value))
     if len(set(ids)) < len(ids):
         raise ValueError
     return ids
 
 
-def _items(value: object) -> list[object]:
-    if not isinstance(value, list):
-        raise TypeError
-    return value
-
-
 def _range(value: object) -> tuple[float, float]:
-    low, high = (_number(item) for item in _items(value))
+    low, high = (float(_number(item)) for item in _list(value))
     if not low <= high:
         raise ValueError
     return low, high
 
 
 def _target(value: object) -> Target:
-    if not isinstance(value, dict) or not value or set(value) - {bound.name for bound in fields(Target)}:
-        raise TypeError
-    return Target(**{bound: _number(number) for bound, number in value.items()})
+    if not _table(value):
+        raise ValueError
+    return Target(**{bound: float(_number(number)) for bound, number in _table(value).items()})
 
 
 def _table_of(convert: Callable[[object], object]) -> Callable[[object], object]:
-    def table(value: object) -> object:
-        if not isinstance(value, dict):
-            raise TypeError
-        return MappingProxyType({key: convert(item) for key, item in value.items()})
-
-    return table
+    return lambda value: MappingProxyType({key: convert(item) for key, item in _table(value).items()})
 
 
 _FIELDS: dict[str, tuple[str, Callable[[object], object]]] = {
@@ -223,7 +209,7 @@ _FIELDS: dict[str, tuple[str, Callable[[object], object]]] = {
     "n_criteria": ("a whole number", _count),
     "queries": ("a whole number", _count),
     "positives": ("a whole number", _count),
-    "fold_sizes": ("a list of whole numbers", lambda v: tuple(sorted(_count(item) for item in _items(v)))),
+    "fold_sizes": ("a list of whole numbers", lambda v: tuple(sorted(_count(item) for item in _list(v)))),
     "every_pair": ("true or false", _flag),
     "descriptions": ("a table of criterion = text", _table_of(_text)),
     "expected": ("a table of measure = [low, high]", _table_of(_range)),

@@ -12,13 +12,7 @@ from evidentia.array_types import Ints
 from evidentia.errors import Problem
 from evidentia.tables.table import Table
 
-TEXT, NUMBER, COUNT, FLAG, UIDS = (
-    "a text",
-    "a number",
-    "a whole number",
-    "0/1 or true/false",
-    "a list of uids",
-)
+TEXT, NUMBER, COUNT, FLAG, UIDS = ("a text", "a number", "a whole number", "0/1 or true/false", "a list of uids")
 
 
 def convert(table: Table, name: str, kind: str) -> tuple[pl.Series, list[Problem]]:
@@ -72,8 +66,7 @@ def defused_column(name: str) -> pl.Expr:
 
 
 def _wrong_type(table: Table, name: str, kind: str, bad: Ints) -> list[Problem]:
-    remedy = f"Write {kind} in every cell, or map another column to {name}."
-    return table.problem("WRONG_TYPE", bad, f"whose {name} is not {kind}", remedy, name)
+    return table.problem("WRONG_TYPE", bad, name, column=name, kind=kind)
 
 
 def _filled(series: pl.Series) -> pl.Series:
@@ -163,12 +156,7 @@ def _uids(table: Table, series: pl.Series) -> tuple[pl.Series, list[Problem]]:
     wrong = np.flatnonzero((_filled(series) & text.is_null()).to_numpy())
     printed = np.flatnonzero((text.str.starts_with("[") & text.str.ends_with("]")).fill_null(False).to_numpy())
     problems = _wrong_type(table, series.name, UIDS, wrong)
-    problems += table.problem(
-        "PRINTED_LIST",
-        printed,
-        f"whose {series.name} is a printed list ([...])",
-        "Join the uids of a cell with |, or write native lists to Parquet or JSONL.",
-    )
+    problems += table.problem("PRINTED_LIST", printed, column=series.name)
     return _checked_uids(table, text.str.split("|").fill_null([]), problems)
 
 
@@ -186,25 +174,8 @@ def _checked_uids(table: Table, lists: pl.Series, problems: list[Problem]) -> tu
     problems = [
         *problems,
         *_wrong_type(table, name, UIDS, of(wrong)),
-        *table.problem(
-            "EMPTY_UID",
-            of(blank),
-            f"with an empty uid in {name}",
-            "Give every sentence a uid; write no | at the ends.",
-        ),
-        *padded(table, f"a uid of {name}", of((length != without) & (without > 0))),
-        *bar_in_uid(table, f"a uid of {name}", of(uids.str.contains("|", literal=True))),
+        *table.problem("EMPTY_UID", of(blank), column=name),
+        *table.problem("PADDED_ID", of((length != without) & (without > 0)), place=f"a uid of {name}"),
+        *table.problem("BAR_IN_UID", of(uids.str.contains("|", literal=True)), place=f"a uid of {name}"),
     ]
     return lists if problems else lists.cast(pl.List(pl.String)), problems
-
-
-def padded(table: Table, what: str, bad: Ints) -> list[Problem]:
-    """The problem of rows with white space around an id."""
-    remedy = "Remove it: ids are compared character by character, so 's1 ' is not 's1'."
-    return table.problem("PADDED_ID", bad, f"with white space before or after {what}", remedy)
-
-
-def bar_in_uid(table: Table, place: str, bad: Ints) -> list[Problem]:
-    """The problem of rows whose uid holds the character that joins uids."""
-    remedy = "Use another character: | joins the uids of a cell."
-    return table.problem("BAR_IN_UID", bad, f"with a | inside {place}", remedy)

@@ -11,40 +11,24 @@ import polars as pl
 from evidentia.errors import InputError, Problem, counted, shown
 from evidentia.tables.cells import COUNT, FLAG, NUMBER, TEXT, UIDS, convert, unquoted
 from evidentia.tables.files import Loaded
+from evidentia.tables.kinds import problem
 from evidentia.tables.table import ROW, Table
 
 PER_QUERY: Mapping[str, str] = MappingProxyType(
     {
-        "post_id": TEXT,
-        "criterion_id": TEXT,
-        "fold": TEXT,
-        "split": TEXT,
-        "has_evidence": FLAG,
-        "prob": NUMBER,
-        "detection_score": NUMBER,
-        "tau": NUMBER,
-        "tau_neg": NUMBER,
-        "tau_pos": NUMBER,
-        "gold_sent_uids": UIDS,
-        "ranked_sent_uids": UIDS,
-        "selected_sent_uids": UIDS,
-        "state": TEXT,
-        "n_candidates": COUNT,
+        **dict.fromkeys(("post_id", "criterion_id", "fold", "split"), TEXT),
+        **{"has_evidence": FLAG, "prob": NUMBER, "detection_score": NUMBER},
+        **dict.fromkeys(("tau", "tau_neg", "tau_pos"), NUMBER),
+        **dict.fromkeys(("gold_sent_uids", "ranked_sent_uids", "selected_sent_uids"), UIDS),
+        **{"state": TEXT, "n_candidates": COUNT},
     }
 )
 CANDIDATES: Mapping[str, str] = MappingProxyType(
     {
-        "post_id": TEXT,
-        "criterion_id": TEXT,
-        "sent_uid": TEXT,
-        "score": NUMBER,
-        "is_gold": FLAG,
-        "retriever_score": NUMBER,
-        "reranker_score": NUMBER,
-        "graph_score": NUMBER,
-        "node_prob": NUMBER,
-        "fold": TEXT,
-        "split": TEXT,
+        **dict.fromkeys(("post_id", "criterion_id", "sent_uid"), TEXT),
+        **{"score": NUMBER, "is_gold": FLAG},
+        **dict.fromkeys(("retriever_score", "reranker_score", "graph_score", "node_prob"), NUMBER),
+        **dict.fromkeys(("fold", "split"), TEXT),
     }
 )
 UID_COLUMNS = ("gold_sent_uids", "ranked_sent_uids", "selected_sent_uids")
@@ -150,45 +134,25 @@ def _unknown_slices(name: str, schema: Mapping[str, pl.DataType], by: Sequence[s
     missing = [column for column in by if column not in there]
     if not missing:
         return []
-    return [
-        Problem(
-            "UNKNOWN_COLUMN",
-            f"{name}: there is no column {', '.join(map(shown, missing))} to slice by. "
-            f"Name some of the {counted(len(there), 'column')} there: {', '.join(map(shown, there))}.",
-        )
-    ]
+    listed, columns = ", ".join(map(shown, there)), counted(len(there), "column")
+    lacking = ", ".join(map(shown, missing))
+    return [problem("UNKNOWN_SLICE", name=name, missing=lacking, columns=columns, listed=listed)]
 
 
 def _renamed(loaded: Loaded, kinds: Mapping[str, str], mapping: Mapping[str, str]) -> tuple[pl.DataFrame, list[str]]:
     there = loaded.frame.columns
     listed = ", ".join(map(shown, there)) or "none"
+    file, columns, targets = loaded.name, counted(len(there), "column"), list(mapping.values())
     problems = []
     for name, column in mapping.items():
+        words = {"name": file, "canonical": name, "column": shown(column), "columns": columns, "listed": listed}
         if name not in kinds:
-            problems.append(
-                Problem(
-                    "MAPPING_NAME",
-                    f"{loaded.name}: the mapping {shown(name)} = {shown(column)} has no canonical name. "
-                    f"Write canonical name = column in the file; the canonical names are {', '.join(kinds)}.",
-                )
-            )
+            problems.append(problem("MAPPING_NAME", **words | {"canonical": shown(name)}, known=", ".join(kinds)))
         elif column not in there:
-            problems.append(
-                Problem(
-                    "UNKNOWN_COLUMN",
-                    f"{loaded.name}: there is no column {shown(column)}, which {name} is mapped to. "
-                    f"Name one of the {counted(len(there), 'column')} there: {listed}.",
-                )
-            )
-    for column in sorted({c for c in mapping.values() if list(mapping.values()).count(c) > 1}):
+            problems.append(problem("UNKNOWN_COLUMN", **words))
+    for column in sorted({column for column in targets if targets.count(column) > 1}):
         names = ", ".join(name for name, target in mapping.items() if target == column)
-        problems.append(
-            Problem(
-                "MAPPING_CONFLICT",
-                f"{loaded.name}: the column {shown(column)} is mapped to several names: {names}. "
-                "Map each column to one name.",
-            )
-        )
+        problems.append(problem("MAPPING_CONFLICT", name=file, column=shown(column), names=names))
     if problems:
         raise InputError(*problems)
     hidden = [name for name in mapping if name in there and name not in mapping.values()]
@@ -205,8 +169,5 @@ def _require(name: str, frame: pl.DataFrame, required: tuple[str, ...]) -> None:
 def missing_column(name: str, missing: str, there: Sequence[str]) -> Problem:
     """Say which column a table lacks, and which it has."""
     hint = " Is the delimiter right?" if len(there) == 1 else ""
-    return Problem(
-        "MISSING_COLUMN",
-        f"{name}: lacks {missing}; it has {counted(len(there), 'column')}: {', '.join(map(shown, there))}. "
-        f"Add what is missing, or map it: canonical name = column in the file.{hint}",
-    )
+    columns, listed = counted(len(there), "column"), ", ".join(map(shown, there))
+    return problem("MISSING_COLUMN", name=name, missing=missing, columns=columns, listed=listed, hint=hint)

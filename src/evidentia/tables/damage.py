@@ -12,26 +12,14 @@ from contextlib import suppress
 import numpy as np
 
 from evidentia.array_types import Ints
-from evidentia.errors import InputError, Problem, counted, shown
+from evidentia.errors import Problem, counted, shown
+from evidentia.tables.kinds import problem
 
 
 def not_utf8(name: str, data: bytes, error: UnicodeDecodeError) -> Problem:
     """Name the line and the byte that are not UTF-8."""
     line = data.count(b"\n", 0, error.start) + 1
-    return Problem(
-        "WRONG_ENCODING",
-        f"{name}: not UTF-8 (first: line {line}, byte offset {error.start}, byte 0x{data[error.start]:02x}). "
-        "Re-save it as UTF-8, for example with iconv -f WINDOWS-1252 -t UTF-8.",
-    )
-
-
-def utf16(name: str) -> Problem:
-    """Say that a file starts with the mark of UTF-16."""
-    return Problem(
-        "WRONG_ENCODING",
-        f"{name}: this is UTF-16 (its first two bytes, at line 1, byte offset 0, say so). "
-        "Re-save it as UTF-8; in Excel that is 'CSV UTF-8'.",
-    )
+    return problem("WRONG_ENCODING", name=name, line=line, offset=error.start, byte=data[error.start])
 
 
 def csv_lines(data: bytes, delimiter: str) -> Ints:
@@ -54,28 +42,14 @@ def ragged(name: str, data: bytes, delimiter: str) -> list[Problem]:
     if not bad:
         return []
     line, cells = bad[0]
-    return [
-        Problem(
-            "RAGGED_ROWS",
-            f"{name}: {counted(len(bad), 'row')} whose number of cells is not that of the header, {width} "
-            f"(first: line {line}, with {counted(cells, 'cell')}). "
-            "Quote cells that hold the delimiter, or name the right delimiter.",
-        )
-    ]
+    count, first = counted(len(bad), "row"), counted(cells, "cell")
+    return [problem("RAGGED_ROWS", name=name, rows=count, width=width, line=line, cells=first)]
 
 
 def broken_csv(name: str, data: bytes, delimiter: str) -> list[Problem]:
     """Say why a CSV file could not be parsed."""
-    if problems := ragged(name, data, delimiter):
-        return problems
     line = _broken_row(data, delimiter)
-    return [
-        Problem(
-            "BROKEN_CSV",
-            f"{name}: 1 quoted cell that does not end where it should (first: line {line}). "
-            'Close the quote, and write a quote inside a cell as "".',
-        )
-    ]
+    return ragged(name, data, delimiter) or [problem("BROKEN_CSV", name=name, line=line)]
 
 
 def broken_jsonl(name: str, data: bytes) -> list[Problem]:
@@ -95,23 +69,16 @@ def broken_jsonl(name: str, data: bytes) -> list[Problem]:
             if value is not None:
                 types.setdefault(key, {}).setdefault(type(value).__name__, number)
     if bad:
-        return [
-            Problem(
-                "BROKEN_JSON",
-                f"{name}: {counted(len(bad), 'line')} that cannot be read as a JSON object "
-                f"(first: line {bad[0][0]}, {bad[0][1]}). Write one object per line.",
-            )
-        ]
-    return _mixed_types(name, types)
+        first, reason = bad[0]
+        return [problem("BROKEN_LINES", name=name, lines=counted(len(bad), "line"), line=first, reason=reason)]
+    return [_mixed_types(name, types)]
 
 
 def repeated_keys(name: str, data: bytes) -> list[Problem]:
     """Say which lines give a key twice: a reader would take one of the two values and say nothing."""
     bad = [number for number, line in json_lines(data) if _repeats(line)]
-    if not bad:
-        return []
-    message = f"{name}: {counted(len(bad), 'line')} with a key given twice in the same object (first: line {bad[0]})."
-    return [Problem("DUPLICATE_KEY", f"{message} Keep one value for every key.")]
+    lines = counted(len(bad), "line")
+    return [problem("DUPLICATE_KEY", name=name, lines=lines, line=bad[0])] if bad else []
 
 
 def _repeats(line: bytes) -> bool:
@@ -140,15 +107,14 @@ def broken_json(name: str, error: Exception) -> Problem:
             hint = "Something follows the end of the document; if this is a table in JSON Lines, name it .jsonl."
         elif not error.doc.lstrip().startswith(("{", "[")):
             hint = "If this is a table, name it by its format, for example .csv."
-    return Problem("BROKEN_JSON", f"{name}: cannot be read as JSON ({place}). {hint}")
+    return problem("BROKEN_JSON", name=name, place=place, hint=hint)
 
 
 def constants_in_json(name: str, text: str, count: int) -> Problem:
     """Say where a JSON document first has a NaN or an Infinity."""
     bare = next(match for match in _STRING_OR_CONSTANT.finditer(text) if match[0][0] != '"')
     line = text.count("\n", 0, bare.start()) + 1
-    message = f"{name}: {counted(count, 'value')} that JSON does not have (first: line {line}, {bare[0]})."
-    return Problem("BROKEN_JSON", f"{message} Write null where there is no number.")
+    return problem("JSON_CONSTANT", name=name, values=counted(count, "value"), line=line, constant=bare[0])
 
 
 def json_lines(data: bytes) -> Iterator[tuple[int, bytes]]:
@@ -156,19 +122,13 @@ def json_lines(data: bytes) -> Iterator[tuple[int, bytes]]:
     return ((number, line) for number, line in enumerate(data.split(b"\n"), 1) if line.strip())
 
 
-def _mixed_types(name: str, types: dict[str, dict[str, int]]) -> list[Problem]:
+def _mixed_types(name: str, types: dict[str, dict[str, int]]) -> Problem:
     mixed = {key: seen for key, seen in types.items() if len(seen) > 1}
     if not mixed:
-        return [Problem("BROKEN_JSON", f"{name}: cannot be read as JSON Lines. Write one object per line.")]
+        return problem("NOT_JSON_LINES", name=name)
     key, seen = next(iter(mixed.items()))
     places = ", ".join(f"{kind} on line {line}" for kind, line in seen.items())
-    return [
-        Problem(
-            "MIXED_TYPES",
-            f"{name}: {counted(len(mixed), 'key')} with values of several types "
-            f"(first: {shown(key)}, {places}). Write the same type on every line.",
-        )
-    ]
+    return problem("MIXED_TYPES", name=name, keys=counted(len(mixed), "key"), key=shown(key), places=places)
 
 
 _STRING_OR_CONSTANT = re.compile(r'"(?:\\.|[^"\\])*"|NaN|-?Infinity')
@@ -203,8 +163,3 @@ def _broken_row(data: bytes, delimiter: str) -> int:
     except csv.Error:
         return start
     return 1
-
-
-def refuse(code: str, message: str) -> InputError:
-    """Make the error of a single problem."""
-    return InputError(Problem(code, message))

@@ -10,6 +10,8 @@ from typing import Any
 from evidentia.errors import InputError, Problem, counted, shown
 from evidentia.tables import damage
 from evidentia.tables.files import Content
+from evidentia.tables.kinds import Kind as Kind  # noqa: PLC0414 - readers of other documents take it from here
+from evidentia.tables.kinds import problem
 
 
 def read_document(content: Content) -> Any:
@@ -30,25 +32,12 @@ def read_document(content: Content) -> Any:
     except (ValueError, RecursionError) as error:
         raise InputError(damage.broken_json(content.name, error)) from None
     problems = [damage.constants_in_json(content.name, text, len(constants))] if constants else []
-    problems += [_repeated(content.name, repeated)] if repeated else []
+    if repeated:
+        keys = counted(len(repeated), "key")
+        problems.append(problem("REPEATED_KEY", name=content.name, keys=keys, key=shown(repeated[0])))
     if problems:
         raise InputError(*problems)
     return document
-
-
-def _repeated(name: str, keys: Sequence[str]) -> Problem:
-    message = f"{name}: {counted(len(keys), 'key')} given twice in the same object (first: {shown(keys[0])})."
-    return Problem("DUPLICATE_KEY", f"{message} Keep one value for every key.")
-
-
-@dataclass(frozen=True)
-class Kind:
-    """One kind of fault: its code, what has it, what is wrong, and what to do."""
-
-    code: str
-    unit: str
-    what: str
-    remedy: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,13 +54,9 @@ class Faults:
     @property
     def problems(self) -> list[Problem]:
         """One problem for every kind that was noted."""
-        return [self._problem(kind, places) for kind, places in self.places.items()]
+        return [kind.problem(self.name, len(places), places[0]) for kind, places in self.places.items()]
 
     def refuse(self) -> None:
         """Raise everything that was noted as one InputError; nothing happens if there is nothing."""
         if self.places:
             raise InputError(*self.problems)
-
-    def _problem(self, kind: Kind, places: Sequence[str]) -> Problem:
-        message = f"{self.name}: {counted(len(places), kind.unit)} {kind.what} (first: {places[0]})."
-        return Problem(kind.code, f"{message} {kind.remedy}")

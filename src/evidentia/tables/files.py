@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any, TypeGuard
 
 import numpy as np
 import polars as pl
@@ -18,18 +19,11 @@ import polars as pl
 from evidentia.array_types import Ints
 from evidentia.errors import InputError, counted, shown
 from evidentia.tables import damage, limits
-from evidentia.tables.damage import refuse
-from evidentia.tables.pandas_frame import from_pandas, is_pandas
+from evidentia.tables.kinds import refusal
 
 _FORMATS = {
-    ".csv": "csv",
-    ".txt": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
+    **{".csv": "csv", ".txt": "csv", ".tsv": "tsv", ".tab": "tsv"},
+    **{".parquet": "parquet", ".pq": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"},
 }
 _POLARS_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError)
 
@@ -48,14 +42,14 @@ class Content:
         Lines that end in a bare CR, as old Macs wrote them, end in LF afterwards.
         """
         if self.data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            raise InputError(damage.utf16(self.name))
+            raise refusal("UTF16", name=self.name)
         try:
             _ = self.data.isascii() or self.data.decode()  # most are, and need no copy to tell
         except UnicodeDecodeError as error:
             raise InputError(damage.not_utf8(self.name, self.data, error)) from None
         text = self.data.removeprefix(b"\xef\xbb\xbf")
         if not text or text.isspace():
-            raise refuse("EMPTY_FILE", f"{self.name}: 0 rows; the file is empty. Write the table again.")
+            raise refusal("EMPTY_FILE", name=self.name)
         return text if b"\n" in text or b"\r" not in text else text.replace(b"\r", b"\n")
 
 
@@ -80,8 +74,7 @@ def load(source: object, *, delimiter: str = ",") -> Loaded:
     else:
         loaded = _load_dataframe(source)
     if loaded.frame.height == 0:
-        message = f"{loaded.name}: 0 rows; it has column names (line 1) but no data. Write the table again."
-        raise refuse("EMPTY_FILE", message)
+        raise refusal("NO_ROWS", name=loaded.name)
     return loaded
 
 
@@ -90,12 +83,10 @@ def read_content(path: Path) -> Content:
     try:
         data = path.read_bytes()
     except FileNotFoundError:
-        message = f"{path.name}: no such file. Check the name and the folder."
-        raise refuse("MISSING_FILE", message) from None
+        raise refusal("MISSING_FILE", name=path.name) from None
     except (OSError, ValueError) as error:  # a name with a NUL in it is a ValueError
         reason = getattr(error, "strerror", None) or "its name is not one"
-        message = f"{path.name}: cannot be read ({reason}). Name a readable file."
-        raise refuse("UNREADABLE_FILE", message) from None
+        raise refusal("UNREADABLE_FILE", name=path.name, reason=reason) from None
     sha256 = hashlib.sha256(data).hexdigest()
     if data[:2] == b"\x1f\x8b":
         data = limits.gunzip(path.name, data)
@@ -107,11 +98,9 @@ def _load_file(path: Path, delimiter: str) -> Loaded:
     plain = path.with_suffix("") if path.suffix.lower() == ".gz" else path
     kind = _FORMATS.get(plain.suffix.lower())
     if kind is None:
-        known = ", ".join(_FORMATS)
-        message = f"{path.name}: unknown format {shown(plain.suffix)}. Name the file {known}; .gz may follow."
-        if plain.suffix.lower() == ".json":
-            message += " A PHQ-8 run (.json) is judged by `evidentia selective`."
-        raise refuse("UNKNOWN_FORMAT", message)
+        known, is_json = ", ".join(_FORMATS), plain.suffix.lower() == ".json"
+        hint = " A PHQ-8 run (.json) is judged by `evidentia selective`." if is_json else ""
+        raise refusal("UNKNOWN_FORMAT", name=path.name, suffix=shown(plain.suffix), known=known, hint=hint)
     if kind == "parquet":
         return _load_parquet(content)
     if kind == "jsonl":
@@ -121,8 +110,7 @@ def _load_file(path: Path, delimiter: str) -> Loaded:
 
 def _load_csv(content: Content, delimiter: str) -> Loaded:
     if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
-        message = f"{content.name}: the delimiter must be one character (ASCII, no quote), not {shown(delimiter)}."
-        raise refuse("DELIMITER", f"{message} Use , or ; for example.")
+        raise refusal("DELIMITER", name=content.name, delimiter=shown(delimiter))
     text = content.text().rstrip(b"\r\n")
     header = _distinct_columns(content.name, text, delimiter)
     try:
@@ -142,19 +130,13 @@ def _distinct_columns(name: str, text: bytes, delimiter: str) -> list[str]:
     try:
         header = next(csv.reader([first], delimiter=delimiter), [])
     except csv.Error:  # a stray CR, or a cell beyond the size that Python's reader takes
-        message = (
-            f"{name}: the column names cannot be read (line 1). Write them on one line, each ended as the rows are."
-        )
-        raise refuse("BROKEN_CSV", message) from None
+        raise refusal("BROKEN_HEADER", name=name) from None
     limits.refuse_columns(name, len(header))
     repeated = sorted(column for column, count in Counter(header).items() if count > 1)
     if repeated:
-        message = (
-            f"{name}: {counted(len(repeated), 'repeated column name')} "
-            f"(line 1: {', '.join(map(shown, repeated[:5]))}{', ...' if repeated[5:] else ''}). "
-            "Give every column a name of its own."
-        )
-        raise refuse("DUPLICATE_COLUMN", message)
+        first = f"line 1: {', '.join(map(shown, repeated[:5]))}{', ...' if repeated[5:] else ''}"
+        names = counted(len(repeated), "repeated column name")
+        raise refusal("DUPLICATE_COLUMN", name=name, names=names, first=first)
     return header
 
 
@@ -181,23 +163,54 @@ def _load_jsonl(content: Content) -> Loaded:
 
 def _load_parquet(content: Content) -> Loaded:
     if not content.data:
-        raise refuse("EMPTY_FILE", f"{content.name}: 0 rows; the file is empty. Write the table again.")
+        raise refusal("EMPTY_FILE", name=content.name)
     try:
         frame = pl.read_parquet(io.BytesIO(content.data))
     except _POLARS_ERRORS:
-        message = f"{content.name}: not a Parquet file, or one that is cut short. Write or copy it again."
-        raise refuse("BROKEN_PARQUET", message) from None
+        raise refusal("BROKEN_PARQUET", name=content.name) from None
     return Loaded(content.name, _without_index(frame), _row, content.sha256)
 
 
 def _load_dataframe(source: object) -> Loaded:
     if isinstance(source, pl.LazyFrame):
         source = source.collect()
-    if is_pandas(source):
-        source = from_pandas(source)
+    if _is_pandas(source):
+        source = _from_pandas(source)
     elif not isinstance(source, pl.DataFrame):
         source = _from_arrow(source)
     return Loaded("<dataframe>", _without_index(source), _row)
+
+
+def _is_pandas(source: object) -> TypeGuard[Any]:
+    """Whether this is a data frame of pandas, which need not be installed."""
+    return any(
+        base.__name__ == "DataFrame" and base.__module__.partition(".")[0] == "pandas" for base in type(source).__mro__
+    )
+
+
+def _from_pandas(frame: Any) -> pl.DataFrame:
+    """The columns without the index, one by one (polars would ask for pyarrow); whatever pandas marks as missing is null."""
+    names = [str(name) for name in frame.columns]
+    if repeated := sorted(name for name, count in Counter(names).items() if count > 1):
+        count = counted(len(repeated), "repeated column name")
+        raise refusal("DUPLICATE_COLUMN", name="<dataframe>", names=count, first=f"first: {shown(repeated[0])}")
+    return pl.DataFrame([_pandas_series(name, frame.iloc[:, at]) for at, name in enumerate(names)])
+
+
+def _pandas_series(name: str, column: Any) -> pl.Series:
+    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "biuf":
+        return pl.Series(name, column.to_numpy(), nan_to_null=True)
+    values = zip(column.astype(object), column.isna(), strict=True)
+    return pl.Series(name, [None if missing else _plain(value) for value, missing in values], strict=False)
+
+
+def _plain(value: Any) -> Any:
+    """A cell as Python has it: arrays and tuples are lists, numbers of numpy are numbers."""
+    if isinstance(value, np.ndarray):
+        return [_plain(inner) for inner in value.tolist()]
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _from_arrow(source: object) -> pl.DataFrame:
@@ -206,8 +219,7 @@ def _from_arrow(source: object) -> pl.DataFrame:
             return pl.DataFrame(source)
     except _POLARS_ERRORS:  # a single column speaks Arrow too
         pass
-    message = f"<dataframe>: a {type(source).__name__} is not a table. Give a path, or a polars, pandas or pyarrow data frame."
-    raise refuse("NOT_A_TABLE", message)
+    raise refusal("NOT_A_TABLE", kind=type(source).__name__)
 
 
 def _without_index(frame: pl.DataFrame) -> pl.DataFrame:

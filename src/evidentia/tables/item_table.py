@@ -13,17 +13,17 @@ import numpy as np
 import polars as pl
 
 from evidentia.errors import InputError, Problem, counted, shown
+from evidentia.results.questionnaire import PHQ8
 from evidentia.tables.cells import NUMBER, TEXT, holds_numbers, unquoted
-from evidentia.tables.checks import missing_ids, not_finite
+from evidentia.tables.checks import infinite, missing_ids
 from evidentia.tables.columns import Typed, typed
-from evidentia.tables.damage import refuse
 from evidentia.tables.files import Loaded, load
 from evidentia.tables.items import Items, names_a_signal
+from evidentia.tables.kinds import refuse
 from evidentia.tables.labels import item_label_problems
 from evidentia.tables.limits import unpacking
 from evidentia.tables.order import by_number
 from evidentia.tables.phq8 import read_phq8
-from evidentia.tables.phq8_results import HIGHEST_SCORE
 from evidentia.tables.run import Source
 from evidentia.tables.table import ROW, Table, codes
 
@@ -43,7 +43,8 @@ def read_items(
 ) -> Items:
     """Read and check the items of a predictor that may abstain.
 
-    A JSON file (gzip too), or the mapping it was parsed to, is a PHQ-8 run; ``mode`` chooses one of its experiments.
+    A JSON file (gzip too), or the mapping it was parsed to, is a run of PHQ-8, or of the questionnaire that its metadata
+    name; ``mode`` chooses one of its experiments.
     A CSV, TSV, Parquet or JSONL file (gzip too) or a data frame has one row per item: cluster_id, item, pred (empty
     where it abstained), gt and confidence; every further column of numbers is a further signal, and where there is one,
     confidence may be missing. ``item_max`` is the largest possible error, by which normalised losses are divided.
@@ -55,9 +56,12 @@ def read_items(
     (('1', '2'), [3.0, nan])
     """
     if isinstance(source, Mapping) or _is_json(source):
-        _refuse_for_phq8(item_max, mapping)
+        if mapping:
+            raise refuse("MAPPING", "A PHQ-8 run has no columns to map. Leave the mapping out.")
         with unpacking(max_bytes):
-            return read_phq8(source if isinstance(source, Mapping) else Path(source), mode=mode)
+            items = read_phq8(source if isinstance(source, Mapping) else Path(source), mode=mode)
+        _refuse_other_max(items, item_max)
+        return items
     if mode is not None:
         raise refuse("MODE", f"mode is {shown(mode)}, but a table has no modes. Leave mode out.")
     with unpacking(max_bytes):
@@ -69,12 +73,15 @@ def _is_json(source: object) -> TypeGuard[str | os.PathLike[str]]:
     return isinstance(source, str | os.PathLike) and str(source).lower().removesuffix(".gz").endswith(".json")
 
 
-def _refuse_for_phq8(item_max: float | None, mapping: Mapping[str, str] | None) -> None:
-    if item_max is not None and item_max != HIGHEST_SCORE:
-        message = f"item_max is {shown(item_max)}, but PHQ-8 items are scored from 0 to {HIGHEST_SCORE}. Leave it out."
-        raise refuse("ITEM_MAX", message)
-    if mapping:
-        raise refuse("MAPPING", "A PHQ-8 run has no columns to map. Leave the mapping out.")
+def _refuse_other_max(items: Items, item_max: float | None) -> None:
+    """The largest error of a questionnaire follows from its ranges."""
+    asked = items.questionnaire
+    if item_max is None or asked is None or item_max == asked.item_max:
+        return
+    own = "PHQ-8 items" if asked.name == PHQ8.name else f"items of {shown(asked.name)}"
+    first = asked.items[0]
+    scored = f"scored from {first.low} to {first.high}" if asked.one_range else "scored in ranges of their own"
+    raise refuse("ITEM_MAX", f"item_max is {shown(item_max)}, but {own} are {scored}. Leave it out.")
 
 
 def _checked_max(item_max: float | None) -> float | None:
@@ -118,65 +125,34 @@ def _passed_over(name: str, count: int) -> tuple[str, ...]:
 
 
 def _problems(table: Table, signals: Sequence[str], item_max: float | None) -> list[Problem]:
+    pred, confidence = pl.col("pred"), pl.col("confidence")
+    again = pl.struct(_KEY).is_first_distinct().not_() & pl.all_horizontal(pl.col(_KEY).is_not_null())
+    lacking = (confidence.is_null() | confidence.is_nan()) & pred.is_not_null()
+    error = (pred - pl.col("gt")).abs()
     return [
         *missing_ids(table, _KEY),
         *item_label_problems(table),
-        *_duplicates(table),
-        *_wrong_pred(table),
-        *not_finite(table, "gt", "GT_NOT_FINITE"),
-        *_too_large(table),
-        *_wrong_confidence(table, signals),
-        *_beyond(table, item_max),
+        *table.problem("DUPLICATE_ITEM", again),
+        *table.problem("PRED_NOT_FINITE", pred.is_finite().not_(), "pred"),
+        *table.problem("GT_NOT_FINITE", infinite("gt"), "gt"),
+        *(problem for name in ("pred", "gt") for problem in _too_large(table, name)),
+        *(
+            problem
+            for name in signals
+            for problem in table.problem("CONFIDENCE_NOT_FINITE", pl.col(name).is_infinite(), name, signal=shown(name))
+        ),
+        *table.problem("MISSING_CONFIDENCE", lacking),
+        *([] if item_max is None else _beyond(table, error, item_max)),
     ]
 
 
-def _duplicates(table: Table) -> list[Problem]:
-    if not table.has(*_KEY):
-        return []
-    named = pl.all_horizontal(pl.col(_KEY).is_not_null())
-    bad = table.rows(pl.struct(_KEY).is_first_distinct().not_() & named)
-    fault = "repeating the cluster_id and item of an earlier row"
-    return table.problem("DUPLICATE_ITEM", bad, fault, "Keep one row per item of a cluster.")
+def _too_large(table: Table, name: str) -> list[Problem]:
+    bad = pl.col(name).is_finite() & (pl.col(name).abs() > _LARGEST)
+    return table.problem("SCORE_TOO_LARGE", bad, name, column=name, largest=_LARGEST)
 
 
-def _wrong_pred(table: Table) -> list[Problem]:
-    if not table.has("pred"):
-        return []
-    bad = table.rows(pl.col("pred").is_finite().not_())
-    remedy = "Write a finite number, or leave the cell empty where the predictor abstained."
-    return table.problem("PRED_NOT_FINITE", bad, "whose pred is NaN or infinite", remedy, "pred")
-
-
-def _too_large(table: Table) -> list[Problem]:
-    problems: list[Problem] = []
-    for name in (name for name in ("pred", "gt") if table.has(name)):
-        bad = table.rows(pl.col(name).is_finite() & (pl.col(name).abs() > _LARGEST))
-        remedy = "Write the scores on another scale."
-        problems += table.problem("SCORE_TOO_LARGE", bad, f"whose {name} is beyond {_LARGEST:g}", remedy, name)
-    return problems
-
-
-def _wrong_confidence(table: Table, signals: Sequence[str]) -> list[Problem]:
-    problems: list[Problem] = []
-    for name in (name for name in signals if table.has(name)):
-        bad = table.rows(pl.col(name).is_infinite())
-        remedy = "Write a finite number; higher is more confident."
-        problems += table.problem("CONFIDENCE_NOT_FINITE", bad, f"whose {shown(name)} is infinite", remedy, name)
-    if not table.has("pred", "confidence"):
-        return problems
-    lacking = pl.col("confidence").is_null() | pl.col("confidence").is_nan()
-    bad = table.rows(lacking & pl.col("pred").is_not_null())
-    remedy = "Only a row without pred may lack a confidence: give every predicted row one."
-    return problems + table.problem("MISSING_CONFIDENCE", bad, "with a pred but without a confidence", remedy)
-
-
-def _beyond(table: Table, item_max: float | None) -> list[Problem]:
-    if item_max is None or not table.has("pred", "gt"):
-        return []
-    error = (pl.col("pred") - pl.col("gt")).abs()
-    bad = table.rows(error.is_finite() & (error > item_max))
-    remedy = "item_max is the largest possible error: give a larger one, or correct the scores."
-    return table.problem("ITEM_MAX", bad, f"whose error is more than item_max ({shown(item_max)})", remedy, "pred")
+def _beyond(table: Table, error: pl.Expr, item_max: float) -> list[Problem]:
+    return table.problem("ITEM_MAX", error.is_finite() & (error > item_max), "pred", item_max=shown(item_max))
 
 
 def _built(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -11,13 +12,15 @@ import numpy as np
 
 from evidentia.array_types import Bools, Floats, Ints
 from evidentia.errors import InputError, Problem, UnknownNameError, counted, shown, typed
+from evidentia.tables.answers import Answers
 from evidentia.tables.order import by_number
 from evidentia.tables.queries import Frozen, read_only
 
 if TYPE_CHECKING:
+    from evidentia.results.questionnaire import Questionnaire
     from evidentia.tables.run import Source
 
-PHQ8_ROLE = "phq8"  # the role of a source that is a PHQ-8 run
+PHQ8_ROLE = "phq8"  # the role of a source that is a run of PHQ-8 or of another questionnaire
 EVIDENCE_COUNTS = {"llm": "llm_evidence_count", "keyword": "keyword_evidence_count"}
 TOTAL_EVIDENCE = "total_evidence"
 RESERVED = frozenset({"cluster_id", "item", "pred", "gt", "all"})  # columns of the items, and the word for every signal
@@ -36,7 +39,7 @@ class Items(Frozen):
     ``cluster`` holds codes into ``cluster_ids``, which name every included cluster, also one of which nothing was
     predicted. ``pred`` is NaN where the predictor abstained, and a signal is NaN where the file has none.
     ``item_max`` is the largest possible error, by which normalised losses are divided. ``failed`` names the
-    participants without a result; they have no rows.
+    participants without a result; they have no rows. With a ``questionnaire`` every cluster has all its items, in their order.
     """
 
     name: str
@@ -51,6 +54,7 @@ class Items(Frozen):
     failed: tuple[str, ...] = ()
     sources: tuple[Source, ...] = ()
     notes: tuple[str, ...] = ()
+    questionnaire: Questionnaire | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -81,9 +85,13 @@ class Items(Frozen):
         return values
 
     def take(self, rows: Ints) -> Items:
-        """The given rows (ascending); the clusters and their codes stay, also those that lose all their rows."""
+        """The given rows (ascending); the clusters and their codes stay, also those that lose all their rows.
+
+        Some of the items of a questionnaire are no questionnaire any more.
+        """
         return replace(
             self,
+            questionnaire=None,
             cluster=self.cluster[rows],
             item=tuple(self.item[row] for row in rows),
             pred=self.pred[rows],
@@ -103,7 +111,13 @@ class Items(Frozen):
         # without an id that is no number the others may sort as numbers, so the rows move with their clusters
         order = np.argsort(recoded, kind="stable")
         rows = order[recoded[order] >= 0]
-        return replace(self.take(rows), cluster=recoded[rows], cluster_ids=kept)
+        return replace(self.take(rows), cluster=recoded[rows], cluster_ids=kept, questionnaire=self.questionnaire)
+
+    @cached_property
+    def answers(self) -> Answers:
+        """The scores of a run of a questionnaire, participants x items."""
+        assert self.questionnaire is not None
+        return Answers.of(self.questionnaire, self.pred, self.gt)
 
     @property
     def _is_phq8(self) -> bool:

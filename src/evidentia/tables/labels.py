@@ -13,7 +13,7 @@ import polars as pl
 
 from evidentia.array_types import Ints
 from evidentia.errors import Problem, shown
-from evidentia.tables.cells import bar_in_uid, padded
+from evidentia.tables.kinds import problem
 from evidentia.tables.table import Table
 
 MOST_LABELS = 1_000  # more groups than that are no slices
@@ -37,7 +37,7 @@ def label_problems(table: Table, by: Sequence[str] = ()) -> list[Problem]:
     problems = [problem for column in _IDS if table.has(column) for problem in _padded(table, column, _IDS[column])]
     if table.has("sent_uid"):
         bar = pl.col("sent_uid").str.contains("|", literal=True)
-        problems += bar_in_uid(table, "the sent_uid", _rows(table, "sent_uid", bar))
+        problems += table.problem("BAR_IN_UID", _rows(table, "sent_uid", bar), place="the sent_uid")
     slices = [column for column in dict.fromkeys(by) if table.has(column) and not table.frame[column].dtype.is_nested()]
     limits = dict.fromkeys(slices, _LABEL) | {c: limit for c, limit in _LIMITS.items() if table.has(c)}
     for column, limit in limits.items():
@@ -64,12 +64,11 @@ def text_as_label(table: Table, column: str, limit: _Limit = _LIMITS["post_id"])
         text |= cell.str.count_matches(r"\S+") > limit.words
         allowed = f"{limit.words} words and {allowed}"
     name = column if column in _LIMITS else shown(column)
-    remedy = f"Labels are printed in results, so they may have at most {allowed}: name or map another column."
-    return table.problem("TEXT_AS_LABEL", _rows(table, column, text), f"whose {name} looks like a text", remedy)
+    return table.problem("TEXT_AS_LABEL", _rows(table, column, text), column=name, allowed=allowed)
 
 
 def _padded(table: Table, column: str, place: str) -> list[Problem]:
-    return padded(table, place, _rows(table, column, pl.col(column).str.contains(_PADDED)))
+    return table.problem("PADDED_ID", _rows(table, column, pl.col(column).str.contains(_PADDED)), place=place)
 
 
 def _rows(table: Table, column: str, condition: pl.Expr) -> Ints:
@@ -80,10 +79,5 @@ def _rows(table: Table, column: str, condition: pl.Expr) -> Ints:
 
 def _too_many(table: Table, column: str) -> list[Problem]:
     count = table.frame[column].n_unique()
-    if count <= MOST_LABELS:
-        return []
-    message = (
-        f"{table.name}: {count:,} different values in the column {shown(column)} to slice by, "
-        f"and at most {MOST_LABELS:,} are allowed. Name a column with few values, or group its values first."
-    )
-    return [Problem("TOO_MANY_LABELS", message)]
+    words = {"name": table.name, "count": count, "column": shown(column), "most": MOST_LABELS}
+    return [problem("TOO_MANY_LABELS", **words)] if count > MOST_LABELS else []

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from evidentia.errors import InputError, counted
-from evidentia.tables.damage import refuse
+from evidentia.tables.kinds import refusal
 
 MOST_COLUMNS = 10_000  # of a CSV file
 MOST_KEYS = 1_000  # of a JSONL file: every row has a cell for each of them
@@ -62,25 +62,16 @@ def gunzip(name: str, data: bytes) -> bytes:
         with gzip.open(io.BytesIO(data)) as file:
             content = file.read(limit + 1)
     except (OSError, EOFError, zlib.error):
-        message = f"{name}: a gzip file that is damaged or cut short. Copy or download it again."
-        raise refuse("BROKEN_GZIP", message) from None
+        raise refusal("BROKEN_GZIP", name=name) from None
     if len(content) > limit:
-        message = (
-            f"{name}: a gzip file of {counted(len(data), 'byte')} that unpacks to more than {counted(limit, 'byte')}. "
-            "If that is right, allow more with --max-bytes N (in Python max_bytes), or write Parquet, which has no limit."
-        )
-        raise refuse("TOO_LARGE", message)
+        raise refusal("TOO_LARGE", name=name, size=counted(len(data), "byte"), limit=counted(limit, "byte"))
     return content
 
 
 def refuse_columns(name: str, count: int) -> None:
     """Refuse a CSV header with too many names."""
     if count > MOST_COLUMNS:
-        message = (
-            f"{name}: {counted(count, 'column')} (line 1), and a CSV file may have {MOST_COLUMNS:,}. "
-            "Leave out those that are not read, or write Parquet, which has no limit."
-        )
-        raise refuse("TOO_MANY_COLUMNS", message)
+        raise refusal("TOO_MANY_COLUMNS", name=name, columns=counted(count, "column"), most=MOST_COLUMNS)
 
 
 def refuse_jsonl(name: str, text: bytes) -> None:
@@ -91,18 +82,10 @@ def refuse_jsonl(name: str, text: bytes) -> None:
     openings = lines.str.count_matches(r"[\[{]").to_numpy()
     for at in np.flatnonzero(openings > DEEPEST).tolist():
         if _depth(lines[at]) > DEEPEST:
-            message = (
-                f"{name}: lists or objects inside each other more than {DEEPEST} deep (first: line {at + 1}). "
-                "Write one object per line; a uid list is one list of texts."
-            )
-            raise refuse("TOO_DEEP", message)
+            raise refusal("TOO_DEEP", name=name, deepest=DEEPEST, line=at + 1)
     keys = lines.str.extract_all(_KEY).explode().n_unique()
     if keys > MOST_KEYS:
-        message = (
-            f"{name}: {counted(keys, 'key')} in all, and a JSONL file may have {MOST_KEYS:,}. "
-            "Write the same keys on every line, or Parquet, which has no limit."
-        )
-        raise refuse("TOO_MANY_COLUMNS", message)
+        raise refusal("TOO_MANY_KEYS", name=name, keys=counted(keys, "key"), most=MOST_KEYS)
 
 
 def _depth(line: str) -> int:

@@ -16,10 +16,6 @@ from evidentia.tables.table import Table
 _SEPARATOR, _PIECE = r"[;,\s]", r"[^;,\s]+"
 _GOLD = "gold_sent_uids"
 _SHOWN = 20
-_REMEDY = (
-    "Uids in one cell are joined by |. If each of these is a single uid, say so with --allow-disjoint "
-    "(in Python allow_disjoint=True)."
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,11 +82,13 @@ def _wrongly_joined(table: Table, uids: dict[str, pl.Series], candidates: pl.Ser
     return problems
 
 
-def _problem(table: Table, column: str, odd: pl.Series, why: str) -> list[Problem]:
+def _problem(table: Table, column: str, odd: pl.Series, reason: str) -> list[Problem]:
     cells = table.frame[column]
-    bad = _rows_with(cells, odd)
-    fault = f"whose {column} holds a separator other than |, {why}"
-    return table.problem("SEPARATOR", bad, fault, _REMEDY, lambda row: f"of the shape {_shape(cells[row], odd)}")
+
+    def shape(row: int) -> str:
+        return f"of the shape {_shape(cells[row], odd)}"
+
+    return table.problem("SEPARATOR", _rows_with(cells, odd), detail=shape, column=column, reason=reason)
 
 
 def _shape(cell: pl.Series, odd: pl.Series) -> str:

@@ -1,4 +1,4 @@
-"""Runs of a PHQ-8 scorer that may abstain, as its JSON files hold them."""
+"""Runs of a questionnaire scorer that may abstain (PHQ-8 or another), as its JSON files hold them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 
 from evidentia.errors import counted, shown, typed
-from evidentia.tables.damage import refuse
+from evidentia.results.questionnaire import Questionnaire
 from evidentia.tables.document import Faults, read_document
 from evidentia.tables.files import read_content
+from evidentia.tables.instrument import questionnaire_of
 from evidentia.tables.items import PHQ8_ROLE, Items
+from evidentia.tables.kinds import refuse
 from evidentia.tables.order import by_number
-from evidentia.tables.phq8_results import HIGHEST_SCORE, PHQ8_ITEMS, Participant, label, read_participants, read_signals
+from evidentia.tables.phq8_results import Form, Participant, label, read_participants, read_signals
 from evidentia.tables.run import Source
 
 _LAYOUT = (
@@ -30,7 +32,7 @@ class _Experiment:
 
 
 def read_phq8(source: Path | Mapping[str, Any], *, mode: str | None = None) -> Items:
-    """Read one experiment of a PHQ-8 run, from a JSON file (gzip too) or as it was parsed elsewhere.
+    """Read one experiment of a run of PHQ-8 or of another questionnaire, from a JSON file (gzip too) or as it was parsed elsewhere.
 
     Participants with success = false are named in ``failed`` and have no rows; those of whom nothing was predicted
     stay in. ``mode`` chooses the experiment where there are several.
@@ -43,30 +45,34 @@ def read_phq8(source: Path | Mapping[str, Any], *, mode: str | None = None) -> I
 
 def _items(name: str, document: object, mode: str | None, sha256: str | None) -> Items:
     experiment = _chosen(name, _experiments(name, document), mode)
-    faults = Faults(name)
-    read = {participant.id: participant for participant in read_participants(experiment.results, faults)}
+    form = Form(questionnaire_of(name, document), Faults(name))
+    read = {participant.id: participant for participant in read_participants(experiment.results, form)}
     failed = by_number(own for own, participant in read.items() if not participant.success)
     included = [read[own] for own in by_number(read.keys() - {*failed})]
-    signals = read_signals(included, faults)
-    faults.refuse()
+    signals = read_signals(included, form)
+    form.faults.refuse()
     if not included:
         message = f"{name}: 0 of {counted(len(read), 'participant')} with success = true. There is nothing to judge."
         raise refuse("NO_SUCCESS", message)
-    source = Source(PHQ8_ROLE, name, sha256, len(included) * len(PHQ8_ITEMS))
-    return replace(_built(included, signals, source), mode=experiment.mode, failed=failed, notes=_notes(name, failed))
+    source = Source(PHQ8_ROLE, name, sha256, len(included) * len(form.asked.items))
+    items = _built(included, signals, source, form.asked)
+    return replace(items, mode=experiment.mode, failed=failed, notes=_notes(name, failed))
 
 
-def _built(included: Sequence[Participant], signals: Mapping[str, list[float]], source: Source) -> Items:
+def _built(
+    included: Sequence[Participant], signals: Mapping[str, list[float]], source: Source, asked: Questionnaire
+) -> Items:
     return Items(
         name="items" if source.sha256 is None else source.name,
-        cluster=np.repeat(np.arange(len(included)), len(PHQ8_ITEMS)),
+        cluster=np.repeat(np.arange(len(included)), len(asked.items)),
         cluster_ids=tuple(participant.id for participant in included),
-        item=PHQ8_ITEMS * len(included),
+        item=asked.item_ids * len(included),
         pred=np.array([participant.pred for participant in included]).ravel(),
         gt=np.array([participant.gt for participant in included]).ravel(),
         signals={signal: np.array(values) for signal, values in signals.items()},
-        item_max=float(HIGHEST_SCORE),
+        item_max=asked.item_max,
         sources=(source,),
+        questionnaire=asked,
     )
 
 

@@ -1,4 +1,4 @@
-"""The results of a PHQ-8 run, one per participant: checked, and counted where something is wrong."""
+"""The results of a questionnaire run, one per participant: checked, and counted where something is wrong."""
 
 from __future__ import annotations
 
@@ -7,81 +7,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from evidentia.errors import shown
-from evidentia.tables.document import Faults, Kind
+from evidentia.results.questionnaire import PHQ8, AskedItem, Questionnaire
+from evidentia.tables.document import Faults
+from evidentia.tables.instrument import name_in_words, scores_in_words
 from evidentia.tables.items import EVIDENCE_COUNTS, LONGEST_SIGNAL, RESERVED, TOTAL_EVIDENCE, names_a_signal
+from evidentia.tables.kinds import kind
 from evidentia.tables.order import without_zeros
 
-PHQ8_ITEMS = ("NoInterest", "Depressed", "Sleep", "Tired", "Appetite", "Failure", "Concentrating", "Moving")
-HIGHEST_SCORE = 3
+PHQ8_ITEMS = PHQ8.item_ids
+HIGHEST_SCORE = PHQ8.items[0].high
+_MOST_NAMED = 12  # items that a message lists
 _LONGEST_ID = 200
 _PREDICTED, _TRUTH, _SIGNALS = "predicted_items", "ground_truth_items", "item_signals"
-
-_NOT_AN_OBJECT = Kind("SHAPE", "result", "other than an object", "Write one object per participant.")
-_ID = Kind(
-    "PARTICIPANT_ID",
-    "result",
-    "without a usable participant_id",
-    "It is a whole number, or a text of one short line without white space around it.",
-)
-_TWICE = Kind(
-    "DUPLICATE_PARTICIPANT", "result", "repeating a participant", "Keep one result; 300 and '300' are the same."
-)
-_ZEROS = Kind(
-    "LEADING_ZEROS",
-    "result",
-    "whose participant_id differs from another only by zeros before its number",
-    "Write the ids alike if they are one person, and differently if they are two.",
-)
-_SUCCESS = Kind("SUCCESS", "result", "whose success is not true or false", "Write true or false for every participant.")
-_NO_OBJECT = {
-    _PREDICTED: Kind(
-        "MISSING_PREDICTIONS",
-        "successful participant",
-        f"without {_PREDICTED}",
-        "Give an object with all 8 items (null = abstained), or write success false.",
-    ),
-    _TRUTH: Kind(
-        "MISSING_TRUTH",
-        "successful participant",
-        f"without {_TRUTH}",
-        "Give an object with the scores of all 8 items; without them nothing can be judged.",
-    ),
-    _SIGNALS: Kind("SHAPE", "successful participant", f"whose {_SIGNALS} is not an object", "Give all 8 items in it."),
-}
-_MISSING_ITEMS = Kind(
-    "MISSING_ITEM", "item", "missing from the results", f"Every result names all of {', '.join(PHQ8_ITEMS)}."
-)
-_UNKNOWN_ITEM = Kind("UNKNOWN_ITEM", "item name", "not of the PHQ-8", f"The items are {', '.join(PHQ8_ITEMS)}.")
-_SCORE = Kind("SCORE", "score", "other than 0, 1, 2 or 3", "Write a whole number; in predicted_items null = abstained.")
-_NO_TRUTH = Kind("MISSING_TRUTH", "item", f"whose score in {_TRUTH} is null", "Every item needs its true score.")
-_SIGNALS_MISSING = Kind(
-    "MISSING_SIGNALS",
-    "successful participant",
-    f"without {_SIGNALS}, which others have",
-    "Give every successful participant the signals of all 8 items, or none.",
-)
-_ITEM_SIGNALS = Kind(
-    "SHAPE", "item", f"whose {_SIGNALS} are not an object", "Write an object of signals for every item."
-)
-_COUNT = Kind("EVIDENCE_COUNT", "evidence count", "other than a whole number of 0 or more", "Count the quotes again.")
-_SIGNAL = Kind(
-    "WRONG_TYPE", "signal", "other than a number, where others of the name are numbers", "Write a number or null."
-)
-_INFINITE = Kind("CONFIDENCE_NOT_FINITE", "signal", "without a finite value", "Write a finite number or null.")
-_RESERVED = Kind(
-    "SIGNAL_NAME", "signal", "under a name that stands for evidence counts", "Give the signal another name."
-)
-_UNUSABLE_NAME = Kind(
-    "SIGNAL_NAME",
-    "signal",
-    "under a name that cannot be used",
-    f"Write at most {LONGEST_SIGNAL} characters on one line, and none of {', '.join(sorted(RESERVED))}.",
-)
 
 
 @dataclass(frozen=True, eq=False)
 class Participant:
-    """One result. Scores are in the order of PHQ8_ITEMS, NaN where abstained; a failed participant has none."""
+    """One result. Scores are in the order of the items, NaN where abstained; a failed participant has none."""
 
     id: str
     success: bool
@@ -89,24 +31,43 @@ class Participant:
     gt: tuple[float, ...] = ()
     signals: tuple[Mapping[str, object], ...] | None = None
 
-    def where(self, item: int) -> str:
+    def where(self, item: str) -> str:
         """The place of an item, for a message."""
-        return f"participant {shown(self.id)}, item {PHQ8_ITEMS[item]}"
+        return f"participant {shown(self.id)}, item {item}"
 
 
-def read_participants(results: Sequence[object], faults: Faults) -> list[Participant]:
+@dataclass(frozen=True, eq=False)
+class Form:
+    """The questionnaire that every result must answer, and where faults are noted."""
+
+    asked: Questionnaire
+    faults: Faults
+
+    def fault(self, key: str, place: str, **words: object) -> None:
+        """Note a fault, in words of the questionnaire."""
+        names = ", ".join(self.asked.item_ids[:_MOST_NAMED])
+        more = len(self.asked.items) - _MOST_NAMED
+        known = {
+            "count": len(self.asked.items),
+            "items": f"{names} and {more} more" if more > 0 else names,
+            "questionnaire": name_in_words(self.asked),
+        }
+        self.faults.add(kind(key, **known, **words), place)
+
+
+def read_participants(results: Sequence[object], form: Form) -> list[Participant]:
     """Every result that can be told from the others; the list is to be used only if there are no faults."""
     numbered = {
         number: participant
         for number, result in enumerate(results, 1)
-        if (participant := _participant(result, f"result {number}", faults)) is not None
+        if (participant := _participant(result, f"result {number}", form)) is not None
     }
     read = list(numbered.values())
-    _tell_apart(numbered, faults)
+    _tell_apart(numbered, form.faults)
     with_signals = [participant for participant in read if participant.signals is not None]
     for participant in read if with_signals else ():
         if participant.success and participant.signals is None:
-            faults.add(_SIGNALS_MISSING, f"participant {shown(participant.id)}")
+            form.fault("MISSING_SIGNALS", f"participant {shown(participant.id)}")
     return read
 
 
@@ -116,29 +77,30 @@ def _tell_apart(numbered: Mapping[int, Participant], faults: Faults) -> None:
     written: dict[str, str] = {}
     for number, participant in numbered.items():
         if participant.id in seen:
-            faults.add(_TWICE, f"participant {shown(participant.id)}")
+            faults.add(kind("DUPLICATE_PARTICIPANT"), f"participant {shown(participant.id)}")
         elif written.setdefault(without_zeros(participant.id), participant.id) != participant.id:
-            faults.add(_ZEROS, f"result {number}")
+            faults.add(kind("LEADING_ZEROS"), f"result {number}")
         seen.add(participant.id)
 
 
-def _participant(result: object, place: str, faults: Faults) -> Participant | None:
+def _participant(result: object, place: str, form: Form) -> Participant | None:
+    faults = form.faults
     if not isinstance(result, Mapping):
-        faults.add(_NOT_AN_OBJECT, place)
+        faults.add(kind("PHQ8_RESULT"), place)
         return None
     name = label(result.get("participant_id"))
     if name is None:
-        faults.add(_ID, place)
+        faults.add(kind("PARTICIPANT_ID"), place)
         return None
     where = f"participant {shown(name)}"
     success = result.get("success")
     if not isinstance(success, bool):
-        faults.add(_SUCCESS, where)
+        faults.add(kind("SUCCESS"), where)
         return None
     if not success:
         return Participant(name, success)
-    pred, gt = (_scores(result, key, where, faults) for key in (_PREDICTED, _TRUTH))
-    return Participant(name, success, pred, gt, _signals(result, where, faults))
+    pred, gt = (_scores(result, key, where, form) for key in (_PREDICTED, _TRUTH))
+    return Participant(name, success, pred, gt, _signals(result, where, form))
 
 
 def label(value: object) -> str | None:
@@ -150,67 +112,77 @@ def label(value: object) -> str | None:
     return value if len(value) <= _LONGEST_ID and value.isprintable() else None
 
 
-def _scores(result: Mapping[str, object], key: str, where: str, faults: Faults) -> tuple[float, ...]:
-    scores = _items(result, key, where, faults)
-    return tuple(_score(scores[i], f"{where}, item {i}", key, faults) if i in scores else math.nan for i in PHQ8_ITEMS)
+def _scores(result: Mapping[str, object], key: str, where: str, form: Form) -> tuple[float, ...]:
+    scores = _items(result, key, where, form)
+    return tuple(
+        _score(scores[item.id], item, f"{where}, item {item.id}", key, form) if item.id in scores else math.nan
+        for item in form.asked.items
+    )
 
 
-def _items(result: Mapping[str, object], key: str, where: str, faults: Faults) -> Mapping[str, object]:
+def _items(result: Mapping[str, object], key: str, where: str, form: Form) -> Mapping[str, object]:
     """What a result says about each item under one key; empty, with a fault, if it says nothing."""
     items = result.get(key)
     if not isinstance(items, Mapping):
-        faults.add(_NO_OBJECT[key], where)
+        form.fault(f"NO_{key}", where)
         return {}
-    missing = [item for item in PHQ8_ITEMS if item not in items]
+    wanted = form.asked.item_ids
+    missing = [item for item in wanted if item not in items]
     for item in missing:
-        faults.add(_MISSING_ITEMS, f"{where} lacks {len(missing)} of 8 in {key}, item {item}")
+        form.fault("MISSING_ITEM", f"{where} lacks {len(missing)} of {len(wanted)} in {key}, item {item}")
     for name in items:
-        if name not in PHQ8_ITEMS:
-            faults.add(_UNKNOWN_ITEM, f"{where}, {shown(name)} in {key}")
+        if name not in wanted:
+            form.fault("UNKNOWN_ITEM", f"{where}, {shown(name)} in {key}")
     return items
 
 
-def _score(value: object, where: str, key: str, faults: Faults) -> float:
+def _score(value: object, item: AskedItem, where: str, key: str, form: Form) -> float:
     if value is None:
         if key == _TRUTH:
-            faults.add(_NO_TRUTH, where)
+            form.fault("MISSING_TRUTH", where)
         return math.nan
-    if isinstance(value, bool) or not isinstance(value, int | float) or value not in range(HIGHEST_SCORE + 1):
-        faults.add(_SCORE, f"{where}, {shown(value)} in {key}")
+    scores = range(item.low, item.high + 1)
+    if isinstance(value, bool) or not isinstance(value, int | float) or value not in scores:
+        form.fault("SCORE", f"{where}, {shown(value)} in {key}", scores=scores_in_words(item))
         return math.nan
     return float(value)
 
 
-def _signals(result: Mapping[str, object], where: str, faults: Faults) -> tuple[Mapping[str, object], ...] | None:
+def _signals(result: Mapping[str, object], where: str, form: Form) -> tuple[Mapping[str, object], ...] | None:
     if result.get(_SIGNALS) is None:
         return None
-    items = _items(result, _SIGNALS, where, faults)
+    items = _items(result, _SIGNALS, where, form)
     read: list[Mapping[str, object]] = []
-    for item in PHQ8_ITEMS:
+    for item in form.asked.item_ids:
         own = items.get(item, {})
         if not isinstance(own, Mapping):
-            faults.add(_ITEM_SIGNALS, f"{where}, item {item}")
+            form.fault("ITEM_SIGNALS", f"{where}, item {item}")
             own = {}
         read.append(own)
     return tuple(read)
 
 
-def read_signals(participants: Sequence[Participant], faults: Faults) -> dict[str, list[float]]:
+def read_signals(participants: Sequence[Participant], form: Form) -> dict[str, list[float]]:
     """The numeric signals by name, participant by participant and item by item; NaN where there is none.
 
     A name that never has a number (a text, a flag, only nulls) is not a signal. The evidence counts go by their
     short names, and their sum is total_evidence.
     """
-    cells = [(p.where(at), own) for p in participants for at, own in enumerate(p.signals or ())]
+    faults = form.faults
+    cells = [
+        (p.where(item), own)
+        for p in participants
+        for item, own in zip(form.asked.item_ids, p.signals or (), strict=p.signals is not None)
+    ]
     signals: dict[str, list[float]] = {}
     for name in dict.fromkeys(name for _, own in cells for name in own):
         values = [(where, own.get(name)) for where, own in cells]
         if name in EVIDENCE_COUNTS.values() or any(_number(value) is not None for _, value in values):
             signals[name] = [_value(name, value, where, faults) for where, value in values]
     for name in (name for name in (*EVIDENCE_COUNTS, TOTAL_EVIDENCE) if name in signals):
-        faults.add(_RESERVED, shown(name))
+        faults.add(kind("EVIDENCE_NAME"), shown(name))
     for name in (name for name in signals if not names_a_signal(name)):
-        faults.add(_UNUSABLE_NAME, shown(name))
+        faults.add(kind("SIGNAL_NAME", longest=LONGEST_SIGNAL, reserved=", ".join(sorted(RESERVED))), shown(name))
     return _with_evidence(signals)
 
 
@@ -226,13 +198,13 @@ def _value(name: str, value: object, where: str, faults: Faults) -> float:
         return math.nan
     number = _number(value)
     if name in EVIDENCE_COUNTS.values():
-        fine, kind = number is not None and number >= 0 and number.is_integer(), _COUNT
+        fine, fault = number is not None and number >= 0 and number.is_integer(), "EVIDENCE_COUNT"
     elif number is None:
-        fine, kind = False, _SIGNAL
+        fine, fault = False, "SIGNAL_TYPE"
     else:
-        fine, kind = math.isfinite(number), _INFINITE
+        fine, fault = math.isfinite(number), "INFINITE_SIGNAL"
     if number is None or not fine:
-        faults.add(kind, f"{where}, {shown(name)} {shown(value)}")
+        faults.add(kind(fault), f"{where}, {shown(name)} {shown(value)}")
         return math.nan
     return number
 

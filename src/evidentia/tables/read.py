@@ -17,7 +17,7 @@ from evidentia.errors import InputError, InputWarning, Problem
 from evidentia.tables.build import build, canonical_order, completed, fold_labels, written
 from evidentia.tables.candidates import Pool, align, derive, gather, marked, pool_problems, uid_in_two_posts
 from evidentia.tables.card import DatasetCard, load_card
-from evidentia.tables.checks import missing_pairs, row_problems, train_problems, uid_problems
+from evidentia.tables.checks import key_problems, missing_pairs, row_problems, uid_problems
 from evidentia.tables.columns import CANDIDATES, PER_QUERY, Typed, missing_column, typed
 from evidentia.tables.files import load
 from evidentia.tables.labels import label_problems
@@ -60,8 +60,9 @@ def read_run(
     by = (by,) if isinstance(by, str) else tuple(by)
     reader = _Reader(delimiter)
     with unpacking(max_bytes):
-        run, pool = reader.run(source, mapping, by), reader.candidates(candidates, candidates_mapping)
-        tuned_on = reader.tune(tune, mapping)
+        run = reader.table("run", source, mapping, by)
+        pool = None if candidates is None else reader.table("candidates", candidates, candidates_mapping)
+        tuned_on = None if tune is None else reader.table("tune", tune, mapping)
     read_card = reader.card(card)
     if run is None or reader.problems:
         raise InputError(*reader.problems)
@@ -115,15 +116,6 @@ class _Reader:
     problems: list[Problem] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
 
-    def run(self, source: object, mapping: Mapping[str, str] | None, by: Sequence[str]) -> Typed | None:
-        return self._table("run", source, PER_QUERY, mapping, by)
-
-    def candidates(self, source: object, mapping: Mapping[str, str] | None) -> Typed | None:
-        return None if source is None else self._table("candidates", source, CANDIDATES, mapping)
-
-    def tune(self, source: object, mapping: Mapping[str, str] | None) -> Typed | None:
-        return None if source is None else self._table("tune", source, PER_QUERY, mapping)
-
     def card(self, card: DatasetCard | str | Path | None) -> DatasetCard | None:
         try:
             return load_card(card) if isinstance(card, str | Path) else card
@@ -131,27 +123,23 @@ class _Reader:
             self.problems.extend(error.problems)
             return None
 
-    def _table(
-        self,
-        role: str,
-        source: object,
-        kinds: Mapping[str, str],
-        mapping: Mapping[str, str] | None,
-        by: Sequence[str] = (),
+    def table(
+        self, role: str, source: object, mapping: Mapping[str, str] | None, by: Sequence[str] = ()
     ) -> Typed | None:
+        kinds, required = _COLUMNS[role]
         try:
             loaded = load(source, delimiter=self.delimiter)
             self.sources.append(Source(role, loaded.name, loaded.sha256, loaded.frame.height))
-            return typed(loaded, kinds, mapping, _REQUIRED[role], by)
+            return typed(loaded, kinds, mapping, required, by)
         except InputError as error:
             self.problems.extend(error.problems)
             return None
 
 
-_REQUIRED = {
-    "run": ("post_id", "criterion_id"),
-    "tune": ("post_id", "criterion_id"),
-    "candidates": ("post_id", "criterion_id", "sent_uid", "score"),
+_COLUMNS = {  # by role, and which of them must be there
+    "run": (PER_QUERY, ("post_id", "criterion_id")),
+    "tune": (PER_QUERY, ("post_id", "criterion_id")),
+    "candidates": (CANDIDATES, ("post_id", "criterion_id", "sent_uid", "score")),
 }
 
 
@@ -171,7 +159,7 @@ def _check(inputs: _Inputs, problems: list[Problem], by: Sequence[str]) -> _Chec
     problems += _no_labels(inputs, split, pool)
     for part in (split.eval, split.tune):
         problems += row_problems(part)
-    problems += train_problems(split.train)
+    problems += key_problems(split.train)
     problems += between_parts(split)
     if inputs.card is not None:
         problems += missing_pairs(split.eval, inputs.card)
@@ -201,12 +189,7 @@ def _with_tune(split: Split, tune: Typed | None) -> Split:
     if tune is None:
         return split
     table = replace(tune.table, part="TUNE")
-    others = split.tune.problem(
-        "TUNE_TWICE",
-        np.arange(split.tune.frame.height),
-        f"beside those of {table.name}",
-        "Give all TUNE rows in one table.",
-    )
+    others = split.tune.problem("TUNE_TWICE", np.arange(split.tune.frame.height), tune=table.name)
     return replace(split, tune=table, problems=(*split.problems, *label_problems(table), *others))
 
 

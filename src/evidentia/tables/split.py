@@ -10,6 +10,7 @@ import polars as pl
 
 from evidentia.errors import Problem, counted
 from evidentia.tables.cells import UIDS
+from evidentia.tables.kinds import problem
 from evidentia.tables.table import Table
 
 PARTS = ("EVAL", "TUNE", "TRAIN")
@@ -33,14 +34,12 @@ def split_rows(table: Table, kinds: Mapping[str, str]) -> Split:
         return Split(table, replace(nothing, part="TUNE"), replace(nothing, part="TRAIN"), ())
     upper = pl.col("split").str.strip_chars().str.to_uppercase()
     bad = table.rows(upper.is_in(PARTS).not_() | upper.is_null())
-    problems = table.problem(
-        "UNKNOWN_SPLIT", bad, "with an unknown split", "Write TRAIN, TUNE or EVAL in every row.", "split"
-    )
+    problems = table.problem("UNKNOWN_SPLIT", bad, "split")
     table = replace(table, frame=table.frame.with_columns(upper))
     parts = {part: _part(table, part, kinds) for part in PARTS}
     if not bad.size and not parts["EVAL"].frame.height:
-        message = f"{table.name}: 0 EVAL rows in {counted(table.frame.height, 'row')} (first: {table.place(0)}). "
-        problems.append(Problem("NO_EVAL_ROWS", message + "Measures read EVAL rows only: mark them in split."))
+        rows = counted(table.frame.height, "row")
+        problems.append(problem("NO_EVAL_ROWS", name=table.name, rows=rows, place=table.place(0)))
     absent = [c for c in table.frame.columns if parts["EVAL"].frame.height and not parts["EVAL"].has(c)]
     notes = tuple(f"{table.name}: the column {c} is empty in all EVAL rows and was taken as absent." for c in absent)
     return Split(parts["EVAL"], parts["TUNE"], parts["TRAIN"], tuple(problems), notes)
@@ -59,26 +58,15 @@ _KEY = ("post_id", "criterion_id", "sent_uid", "score")
 
 def between_parts(split: Split) -> list[Problem]:
     """Check that no post is in two parts of the same fold."""
-    tuned = "What is tuned on a post must not be judged on it: make TUNE and EVAL posts of a fold disjoint."
-    trained = "What is trained on a post must not be {} on it: make TRAIN and {} posts of a fold disjoint."
-    return [
-        *_overlap(split.tune, split.eval, tuned),
-        *_overlap(split.train, split.eval, trained.format("judged", "EVAL")),
-        *_overlap(split.train, split.tune, trained.format("tuned", "TUNE")),
-    ]
+    pairs = ((split.tune, split.eval), (split.train, split.eval), (split.train, split.tune))
+    return [problem for part, other in pairs for problem in _overlap(part, other)]
 
 
-def _overlap(part: Table, other: Table, remedy: str) -> list[Problem]:
+def _overlap(part: Table, other: Table) -> list[Problem]:
     if not part.frame.height or not other.frame.height:
         return []
     on = ["post_id", "fold"] if part.has("fold") and other.has("fold") else ["post_id"]
     seen = other.frame.select(on).unique().with_columns(_seen=pl.lit(True))
     shared = part.frame.select(on).join(seen, on=on, how="left", maintain_order="left", nulls_equal=True)
     bad = np.flatnonzero((shared["_seen"].is_not_null() & shared["post_id"].is_not_null()).to_numpy())
-    return part.problem(
-        f"{part.part}_{other.part}_OVERLAP",
-        bad,
-        f"whose post is also {other.part} in the same fold",
-        remedy,
-        "fold" if part.has("fold") else "",
-    )
+    return part.problem(f"{part.part}_{other.part}_OVERLAP", bad, *(["fold"] if part.has("fold") else []))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from evidentia.array_types import Ints
-from evidentia.errors import Problem, counted, shown
+from evidentia.errors import Problem, shown
+from evidentia.tables.kinds import kind
 from evidentia.tables.queries import Ragged
 
 ROW = "__row__"  # the row of the file that a row of the frame came from
@@ -44,22 +46,29 @@ class Table:
         return np.flatnonzero(holds.to_numpy())
 
     def problem(
-        self, code: str, bad: Ints, fault: str, remedy: str, detail: Callable[[int], str] | str = ""
+        self,
+        key: str,
+        bad: Ints | pl.Expr,
+        /,
+        *columns: str,
+        detail: Callable[[int], str] | None = None,
+        **values: Any,
     ) -> list[Problem]:
-        """One problem for all bad rows (none if there are none): how many, where the first is, what to do.
+        """The problem of all bad rows: how many, where the first is, what to do; none where no row is bad.
 
-        ``detail`` says more about the first bad row: the column to show, or a function of the row.
+        ``bad`` may be a condition, which holds nowhere if the table lacks one of its columns. The ``columns`` and
+        ``detail`` say more about the first bad row; ``values`` fill in what `problems.toml` says under the key.
         """
+        if isinstance(bad, pl.Expr):
+            bad = self.rows(bad) if self.has(*bad.meta.root_names()) else np.empty(0, np.int64)
         if not len(bad):
             return []
         first = int(bad[0])
-        if isinstance(detail, str):
-            more = f", {detail} {shown(self.frame[detail][first])}" if detail else ""
-        else:
-            more = ", " + detail(first)
+        more = [f"{column} {shown(self.frame[column][first])}" for column in columns]
+        more += [] if detail is None else [detail(first)]
         among = "" if self.part == "EVAL" else f" among the {self.part} rows"
-        message = f"{self.name}: {counted(len(bad), 'row')} {fault}{among} (first: {self.where(first)}{more})."
-        return [Problem(code, f"{message} {remedy}")]
+        place = ", ".join([self.where(first), *more])
+        return [kind(key, **values).problem(self.name, len(bad), place, among)]
 
     def where(self, row: int) -> str:
         """The place of a row in the file, and its key."""

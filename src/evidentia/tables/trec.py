@@ -14,9 +14,8 @@ import polars as pl
 from evidentia.array_types import Ints
 from evidentia.errors import InputError, InputWarning, Problem, counted, shown
 from evidentia.tables.build import build, canonical_order, completed, written
-from evidentia.tables.cells import bar_in_uid
-from evidentia.tables.damage import refuse
 from evidentia.tables.files import Content, read_content
+from evidentia.tables.kinds import refuse
 from evidentia.tables.labels import text_as_label
 from evidentia.tables.limits import unpacking
 from evidentia.tables.overlap import overlap
@@ -29,11 +28,7 @@ _LAYOUTS = {
     "trec_run": ("topic", "Q0", "document", "rank", "score", "tag"),
 }
 _GAP, _FIELD = r"[\t-\r ]+", r"[^\t-\r ]+"  # spelled out, because \s and \S know all of Unicode and take thrice as long
-_TOPIC, _DOC, _VALUE = (f"(?P<{name}>{_FIELD})" for name in ("topic", "doc", "value"))
-_PATTERNS = {
-    "qrels": (_TOPIC, _FIELD, _DOC, _VALUE),
-    "trec_run": (_TOPIC, _FIELD, _DOC, _FIELD, _VALUE, _FIELD),
-}
+_NAMED = {"topic": "topic", "document": "doc", "relevance": "value", "score": "value"}  # the fields that are read
 _BLOCK = 1 << 20  # bytes that are taken apart at a time, so that the cells of a file are never all there at once
 
 
@@ -73,8 +68,8 @@ def read_trec(
         left_out=MappingProxyType({"topics that are not in the qrels": len(unjudged)} if unjudged else {}),
         notes=(
             *warned,
-            *_lost(run_name, lost),
-            *_unjudged(run_name, unjudged),
+            *_topics(run_name, lost, "judged topic", "not in the run, kept with an empty ranking"),
+            *_topics(run_name, unjudged, "topic", "not in the qrels, left out"),
             _clusters(run_name, len(judged.topics)),
         ),
     )
@@ -123,13 +118,13 @@ def _read(role: str, content: Content) -> _Trec:
 
 
 def _line_problems(table: Table, role: str) -> list[Problem]:
-    malformed, count = pl.col("topic").is_null(), len(_LAYOUTS[role])
-    layout = f"Write {count} fields per line: {' '.join(_LAYOUTS[role])}."
-    wrong = table.rows(pl.col("value").cast(pl.Float64).is_finite().fill_null(False).not_() & malformed.not_())
-    wanted = "relevance is not a whole number" if role == "qrels" else "score is not a finite number"
+    malformed = pl.col("topic").is_null()
+    wrong = pl.col("value").cast(pl.Float64).is_finite().fill_null(False).not_() & malformed.not_()
+    count, fields = len(_LAYOUTS[role]), " ".join(_LAYOUTS[role])
+    value = "relevance is not a whole number" if role == "qrels" else "score is not a finite number"
     return [
-        *table.problem("MALFORMED_LINE", table.rows(malformed), f"without exactly {count} fields", layout),
-        *table.problem("WRONG_TYPE", wrong, f"whose {wanted}", layout),
+        *table.problem("MALFORMED_LINE", malformed, count=count, fields=fields),
+        *table.problem("WRONG_TREC_VALUE", wrong, value=value, count=count, fields=fields),
         *text_as_label(table, "topic"),
     ]
 
@@ -141,11 +136,9 @@ def _doc_problems(table: Table) -> list[Problem]:
     whole = table.rows(pl.col("doc").is_not_null())
     topic, doc = (_numbered(table.frame[column]) for column in ("topic", "doc"))
     twice = whole[repeated(keys(topic, doc, int(doc.max(initial=0)) + 1))]
-    barred = table.rows(pl.col("doc").str.contains("|", literal=True))
-    fault, remedy = "repeating a document of the same topic", "List a document once per topic."
     return [
-        *table.problem("DUPLICATE_UID", twice, fault, remedy, key),
-        *bar_in_uid(table, "the document number", barred),
+        *table.problem("DUPLICATE_DOCUMENT", twice, detail=key),
+        *table.problem("BAR_IN_UID", pl.col("doc").str.contains("|", literal=True), place="the document number"),
     ]
 
 
@@ -168,7 +161,8 @@ def _fields(text: bytes, role: str) -> pl.DataFrame:
 
 
 def _cells(lines: list[str], first: int, role: str) -> pl.DataFrame:
-    pattern = f"^(?:{_GAP})?{_GAP.join(_PATTERNS[role])}(?:{_GAP})?$"
+    fields = (f"(?P<{_NAMED[field]}>{_FIELD})" if field in _NAMED else _FIELD for field in _LAYOUTS[role])
+    pattern = f"^(?:{_GAP})?{_GAP.join(fields)}(?:{_GAP})?$"
     frame = pl.Series("line", lines).to_frame().with_row_index(ROW, offset=first)
     kind = pl.Int64 if role == "qrels" else pl.Float64
     return (
@@ -199,20 +193,11 @@ def _frame(judged: _Trec, run: pl.DataFrame, ties: str) -> pl.DataFrame:
     return frame.select(*ids, pl.col("gold_sent_uids", "ranked_sent_uids").fill_null([])).with_row_index(ROW)
 
 
-def _lost(name: str, topics: list[str]) -> list[str]:
-    if not topics:
-        return []
-    count = counted(len(topics), "judged topic")
-    return [f"{name}: {count} not in the run, kept with an empty ranking (first: {shown(topics[0])})."]
+def _topics(name: str, topics: list[str], unit: str, words: str) -> list[str]:
+    return [f"{name}: {counted(len(topics), unit)} {words} (first: {shown(topics[0])})."] if topics else []
 
 
 def _clusters(name: str, topics: int) -> str:
     """Posts are drawn in a bootstrap, and a topic stands for a post: topics that belong together are not known here."""
     size = f"{name}: {counted(topics, 'topic')}, each a cluster of its own"
     return f"{size}: intervals take topics for independent. Where topics share an author or a post, give a table with post_id."
-
-
-def _unjudged(name: str, topics: list[str]) -> list[str]:
-    if not topics:
-        return []
-    return [f"{name}: {counted(len(topics), 'topic')} not in the qrels, left out (first: {shown(topics[0])})."]

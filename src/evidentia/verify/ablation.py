@@ -13,16 +13,15 @@ from typing import Any
 from evidentia.errors import InputError
 from evidentia.results.catalogue import resolve
 from evidentia.results.profiles import PROFILES
-from evidentia.verify.evidence import read_plain_queries
-from evidentia.verify.folder import ResultFolder
-from evidentia.verify.order import as_numbers, naturally
+from evidentia.verify.calibrators import calibrated
+from evidentia.verify.evidence import read_plain_queries, read_tune
+from evidentia.verify.folder import ResultFolder, as_numbers, naturally, read_json
 from evidentia.verify.plan import Planner
-from evidentia.verify.points import compare
+from evidentia.verify.record import LIBRARIES, SHA256, TIME, VERSION, check_form, forms
 from evidentia.verify.sheet import Cell, Sheet, check_csv
-from evidentia.verify.stamp import LIBRARIES, SHA256, TIME, check_versions, matches
 from evidentia.verify.study import Study
-from evidentia.verify.tally import Tally
-from evidentia.verify.tuned_record import check_tuned
+from evidentia.verify.tally import Tally, compare
+from evidentia.verify.tuning import posts_sha256
 
 ABLATION = "evidentia.ablation-manifest/2"
 SCHEMA = "evidentia.ablation/1"
@@ -44,8 +43,10 @@ LONG = (
     *("delta", "delta_low", "delta_high", "n"),
 )
 MANIFEST = {
-    *("schema", "seeds", "files", "config", "config_sha256", "identity", "inputs", "posts", "sentences", "criteria"),
-    *("folds", "versions", "seconds", "finished"),
+    **forms(
+        "schema", "seeds", "files", "config", "identity", "inputs", "posts", "sentences", "criteria", "folds", "seconds"
+    ),
+    **{"config_sha256": SHA256, "finished": TIME},
 }
 
 
@@ -121,10 +122,8 @@ def _short(name: str) -> str:
 
 def _check_manifest(ablation: AblationFolder, manifest: Mapping[str, Any], tally: Tally) -> None:
     """Counts of the corpus that the steps hold too, and the list of files."""
-    tally.exact("manifest.json: keys", sorted(manifest), sorted(MANIFEST))
-    check_versions(manifest["versions"], [*manifest["versions"].keys() - set(LIBRARIES), *LIBRARIES], tally)
-    tally.exact("manifest.json: finished is a time", matches(TIME, manifest["finished"]), True)
-    tally.exact("manifest.json: config_sha256 is a hash", matches(SHA256, manifest["config_sha256"]), True)
+    versions = LIBRARIES | dict.fromkeys(manifest["versions"], VERSION)
+    check_form("manifest.json", manifest, MANIFEST | {"versions": versions}, tally)
     queries = read_plain_queries(ablation.last)
     posts: dict[str, set[str]] = {}
     for query in queries:
@@ -248,3 +247,33 @@ def open_ablation(path: Path) -> AblationFolder:
     if not ablation.steps:
         raise InputError(f"{path.resolve().name} has no steps, so there is nothing to verify.")
     return ablation
+
+
+def check_tuned(result: ResultFolder, applies_to: str, tally: Tally) -> None:
+    """Compare the tuned.json beside a result with its TUNE posts and its candidates."""
+    step = result.path.parent
+    where, document = f"steps/{step.name}/tuned.json", read_json(step / "tuned.json")
+    posts: dict[str, set[str]] = {}
+    for query in read_tune(result):
+        posts.setdefault(str(query.fold), set()).add(query.post)
+    tally.exact(f"{where}: keys", sorted(document), ["folds", "schema"])
+    tally.exact(f"{where}: schema", document["schema"], "evidentia.tuned/1")
+    tally.exact(f"{where}: folds", [entry["fold"] for entry in document["folds"]], list(as_numbers(posts)))
+    for entry in document["folds"]:
+        place, origin = f"{where}: fold {entry['fold']}", entry["tuned_on"]
+        tally.exact(f"{place}: keys", sorted(entry), ["fold", "node_calibrator", "selection", "tuned_on"])
+        tally.exact(f"{place}: selection: applies_to", entry["selection"]["applies_to"], applies_to)
+        tally.exact(f"{place}: tuned_on: posts", sorted(origin["posts"]), sorted(posts[str(entry["fold"])]))
+        tally.exact(f"{place}: tuned_on: posts_sha256", origin["posts_sha256"], posts_sha256(origin["posts"]))
+        _check_calibrator(place, entry, result, tally)
+
+
+def _check_calibrator(place: str, entry: Mapping[str, Any], result: ResultFolder, tally: Tally) -> None:
+    """The node probability of every candidate that was ranked; one that was cut off has none to share."""
+    how = entry["node_calibrator"]
+    ranked = {(query.post, query.criterion): set(query.ranked or ()) for query in read_plain_queries(result)}
+    rows = [row for row in result.records("candidates.parquet") if str(row["fold"]) == entry["fold"]]
+    probs = calibrated(how["method"], how["parameters"], [row["score"] for row in rows], is_prob=False).tolist()
+    for row, prob in zip(rows, probs, strict=True):
+        kept = row["sent_uid"] in ranked[str(row["post_id"]), str(row["criterion_id"])]
+        tally.number(f"{place}: node_prob of {row['sent_uid']}", row["node_prob"], prob if kept else 0.0)

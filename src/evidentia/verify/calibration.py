@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.results.measure import Args
-from evidentia.verify.draws import Bools, Floats, Ints
+from evidentia.verify.calibrators import TINY, clipped, curve_at, log_likelihood, log_odds, rest_at, sigmoid
 from evidentia.verify.recipes import over
 from evidentia.verify.study import Study
 from evidentia.verify.twins import COUNT, FREE, Column, FitTwin, Solution, SumTwin, TwinFamily
@@ -18,8 +19,6 @@ family = TwinFamily(
     "calibration",
     {"LogLoss": COUNT, "NetBenefit": (-math.inf, 1.0), "CalibrationSlope": FREE, "CalibrationIntercept": FREE},
 )
-TINY = 2.0**-52  # probabilities are kept so far off 0 and 1
-HALVINGS = 60
 FLAT = 1e-4  # curvature below this has no step
 NONE = 1e-9  # a shorter step is rounding
 FAR = 5.0 + 5e-9  # a longer step, in log-odds or in units of the slope, is not trusted; 5 itself is, however rounded
@@ -127,7 +126,7 @@ def brier(study: Study, args: Args) -> Floats:
 @family.mean("LogLoss")
 def log_loss(study: Study, args: Args) -> Floats:
     """Surprise at what was true."""
-    prob = _clipped(study.prob)
+    prob = clipped(study.prob)
     return np.where(study.label, -np.log(prob), -np.log(1 - prob))
 
 
@@ -150,33 +149,9 @@ family.add(
 )
 
 
-def _clipped(prob: Floats) -> Floats:
-    return np.minimum(np.maximum(prob, TINY), 1 - TINY)
-
-
-def log_odds(prob: Floats) -> Floats:
-    """Log-odds of probabilities that are clipped away from 0 and 1."""
-    kept = _clipped(prob)
-    return np.log(kept) - np.log1p(-kept)
-
-
 def _certain(prob: Floats) -> Bools:
     """Which probabilities are 0 or 1, as far as their log-odds can tell."""
     return (prob <= TINY) | (prob >= 1 - TINY)
-
-
-def _sigmoid(x: Floats) -> Floats:
-    small = np.exp(-np.abs(x))
-    return np.where(x >= 0, 1 / (1 + small), small / (1 + small))
-
-
-def _rest(line: Floats, label: Bools) -> Floats:
-    """Label less probability at some log-odds, with its digits where they nearly agree."""
-    return np.where(label, _sigmoid(-line), -_sigmoid(line))
-
-
-def _curve(line: Floats) -> Floats:
-    return _sigmoid(line) * _sigmoid(-line)
 
 
 def _step(gradient: Floats, curvature: Floats) -> Floats:
@@ -200,12 +175,13 @@ def solve_line(x: Floats, label: Bools) -> Solution:
     """Slope and intercept of most likelihood, by Newton steps that are halved until they climb."""
     zero, a, b = 0.0, 0.0, 0.0
     for _ in range(500):
-        curve = _curve(a + b * (x - zero))
+        curve = curve_at(a + b * (x - zero))
         now = float((curve * x).sum() / curve.sum())  # around it level and slope are solved one by one
         a, zero = a + b * (now - zero), now
         moved = x - zero
         da, db = _newton_step(moved, label, a, b)
-        while _log_likelihood(moved, label, a + da, b + db) < _log_likelihood(moved, label, a, b) - 1e-9:
+        before = log_likelihood(a + b * moved, label) - 1e-9
+        while log_likelihood(a + da + (b + db) * moved, label) < before:
             da, db = da / 2, db / 2
         a, b = a + da, b + db
         if abs(da) <= 1e-12 * max(1.0, abs(a)) and abs(db) <= 1e-12 * max(1.0, abs(b)):
@@ -216,21 +192,16 @@ def solve_line(x: Floats, label: Bools) -> Solution:
 def _newton_step(x: Floats, label: Bools, a: float, b: float) -> tuple[float, float]:
     line = a + b * x
     above = line > 0
-    whole, small = label.astype(np.float64) - above, np.where(above, 1.0, -1.0) * _sigmoid(-np.abs(line))
-    curve = _curve(line)
+    whole, small = label.astype(np.float64) - above, np.where(above, 1.0, -1.0) * sigmoid(-np.abs(line))
+    curve = curve_at(line)
     level, turn = whole.sum() + small.sum(), (whole * x).sum() + (small * x).sum()
     return float(level / curve.sum()), float(turn / (curve * x * x).sum())
-
-
-def _log_likelihood(x: Floats, label: Bools, a: float, b: float) -> float:
-    line = a + b * x
-    return -float(np.logaddexp(0.0, np.where(label, -line, line)).sum())
 
 
 def _slope_columns(solution: Solution, prob: Floats, label: Bools) -> Sequence[Floats]:
     x = log_odds(prob)
     line = solution[1] + solution[0] * x
-    rest, curve = _rest(line, label), _curve(line)
+    rest, curve = rest_at(line, label), curve_at(line)
     x = x - np.sum(curve * x) / max(
         curve.sum(), TINY
     )  # the step is the same from any origin, and from here it keeps its digits
@@ -246,7 +217,9 @@ family.add("CalibrationSlope", FitTwin(solve=_solve_slope, columns=_slope_column
 
 
 def _solve_shift(prob: Floats, label: Bools) -> Solution | int:
-    """Where expected and observed positives agree, or why nowhere: bisection, then Newton steps for the last digits."""
+    """Where expected and observed positives agree, or why nowhere."""
+    from scipy.optimize import brentq
+
     if label.all() or not label.any():
         return 1
     stuck = _certain(prob)
@@ -254,28 +227,20 @@ def _solve_shift(prob: Floats, label: Bools) -> Solution | int:
     wanted = int(np.count_nonzero(label)) - int(np.count_nonzero(stuck & (prob > 0.5)))
     if not 0 < wanted < len(x):
         return 2
-    low, high = -80.0, 80.0
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if _missing(middle + x, wanted) > 0 else (low, middle)
-    shift = (low + high) / 2
-    for _ in range(3):
-        curve = float(_curve(shift + x).sum())
-        shift += _missing(shift + x, wanted) / curve if curve > 0 else 0.0
-    return (shift,)
+    return (float(brentq(lambda shift: _missing(shift + x, wanted), -80.0, 80.0, xtol=1e-15)),)
 
 
 def _missing(x: Floats, wanted: int) -> float:
     """Wanted less expected positives; whole numbers and small rests are added apart, so that neither swallows the other."""
-    rest = np.where(x > 0, 1.0, -1.0) * _sigmoid(-np.abs(x))
+    rest = np.where(x > 0, 1.0, -1.0) * sigmoid(-np.abs(x))
     return float(wanted - np.count_nonzero(x > 0)) + float(np.sum(rest))
 
 
 def _shift_columns(solution: Solution, prob: Floats, label: Bools) -> Sequence[Floats]:
     """A probability of 0 or 1 is not curved, but what it leaves must be made up."""
     line, stuck = solution[0] + log_odds(prob), _certain(prob)
-    rest = np.where(stuck, label - (prob > 0.5).astype(np.float64), _rest(line, label))
-    return rest, np.where(stuck, 0.0, _curve(line))
+    rest = np.where(stuck, label - (prob > 0.5).astype(np.float64), rest_at(line, label))
+    return rest, np.where(stuck, 0.0, curve_at(line))
 
 
 def _shift_step(solution: Solution, sums: Floats) -> Floats:

@@ -8,35 +8,35 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from evidentia.array_types import Floats
 from evidentia.errors import InputError, counted
 from evidentia.results.catalogue import Definition, resolve
 from evidentia.results.profiles import PER_CRITERION, PROFILES, Profile
-from evidentia.verify.contest import Contest, Side, Terms, Want
-from evidentia.verify.draws import Floats, Progress
+from evidentia.verify.deltas import Contest, Side, Terms, Want, delta_sheets
+from evidentia.verify.draws import Progress
 from evidentia.verify.evidence import Query, read_plain_queries, read_tune
-from evidentia.verify.expected import definitions, needs, unmet
 from evidentia.verify.folder import ResultFolder
 from evidentia.verify.plan import averaged
-from evidentia.verify.points import compare
-from evidentia.verify.selective_files import DELTAS, delta_row
-from evidentia.verify.sheet import Sheet, check_csv, check_latex
-from evidentia.verify.stamp import SHA256, matches
+from evidentia.verify.points import definitions, needs, unmet
+from evidentia.verify.record import INPUTS, STAMP, check_form, forms
+from evidentia.verify.sheet import check_sheets
 from evidentia.verify.study import Study
-from evidentia.verify.tally import Tally
+from evidentia.verify.tally import Tally, compare
 
 COMPARISON = "evidentia.comparison-manifest/2"
 SCHEMA = "evidentia.comparison/1"
 MANIFEST = {
-    *("schema", "evidentia", "versions", "command", "options", "time", "profile", "seed", "resamples"),
-    *("systems", "inputs", "files"),
+    **forms("schema", "profile", "seed", "resamples", "files", *STAMP),
+    "options": forms("alpha", "ci", "design", "measures", "profile") | {"on_mismatch": re.compile("error|intersect")},
+    "systems": [forms("folder", "made_with", "name")],
+    "inputs": INPUTS,
 }
-OPTIONS = ["alpha", "ci", "design", "measures", "on_mismatch", "profile"]
 KEPT = ("per_query.csv", "candidates.parquet", "tune.parquet")
 NAME = re.compile(r"[A-Za-z0-9._+() -]+")
 
 
 @dataclass(frozen=True, eq=False)
-class System:
+class ComparedSystem:
     """A system as the folder keeps it."""
 
     name: str
@@ -46,10 +46,9 @@ class System:
 
 
 @dataclass(frozen=True)
-class Choice:
+class ComparedMeasures:
     """The definitions to compare by the names that they were asked by, and what is to be said about the choice."""
 
-    profile: Profile
     named: Mapping[str, Definition]
     asked: bool
     notes: tuple[str, ...] = ()
@@ -72,25 +71,24 @@ def check_comparison(folder: ResultFolder, tally: Tally, progress: Progress | No
     _check_files(folder, report, systems, compared, tally)
 
 
-def _system(path: Path, entry: Mapping[str, Any]) -> System:
+def _system(path: Path, entry: Mapping[str, Any]) -> ComparedSystem:
     place = str(entry["folder"])
     if NAME.fullmatch(place) is None or place.startswith("."):
         raise InputError(f"a system lies in a folder of no plain name: {place[:40]!r}")
     kept = ResultFolder(path / "systems" / place)
-    return System(str(entry["name"]), place, Study(read_plain_queries(kept), read_tune(kept)), entry["made_with"])
+    return ComparedSystem(
+        str(entry["name"]), place, Study(read_plain_queries(kept), read_tune(kept)), entry["made_with"]
+    )
 
 
-def _check_manifest(manifest: Mapping[str, Any], systems: Sequence[System], tally: Tally) -> None:
+def _check_manifest(manifest: Mapping[str, Any], systems: Sequence[ComparedSystem], tally: Tally) -> None:
     """The manifest says nothing that nobody looks at, and its inputs are those of the systems, in their order."""
-    tally.exact("manifest.json: keys", sorted(manifest), sorted(MANIFEST))
+    check_form("manifest.json", manifest, MANIFEST, tally)
     tally.exact("manifest.json: profile", manifest["profile"], _profile_name(manifest))
-    tally.exact("manifest.json: options: keys", sorted(manifest["options"]), OPTIONS)
     options = manifest["options"]
-    tally.exact("manifest.json: options: on_mismatch is known", options["on_mismatch"] in {"error", "intersect"}, True)
     deciding = [] if options["profile"] is not None else ["profile"]
     deciding += [] if options["measures"] is not None else ["dual", "k", "measures"]
     for entry in manifest["systems"]:
-        tally.exact("manifest.json: systems: keys", sorted(entry), ["folder", "made_with", "name"])
         settings = entry["made_with"]
         if settings is not None:
             tally.exact("manifest.json: systems: made_with: keys", sorted(settings), sorted(deciding))
@@ -103,18 +101,12 @@ def _check_manifest(manifest: Mapping[str, Any], systems: Sequence[System], tall
         _check_inputs(system, [entry for entry in manifest["inputs"] if entry["role"] == system.name], tally)
 
 
-def _check_inputs(system: System, inputs: Sequence[Mapping[str, Any]], tally: Tally) -> None:
+def _check_inputs(system: ComparedSystem, inputs: Sequence[Mapping[str, Any]], tally: Tally) -> None:
     """The files that a system was read from: those of a result, whose rows are here, or any."""
     where = f"manifest.json: inputs: {system.name}"
-    for entry in inputs:
-        tally.exact(f"{where}: keys", sorted(entry), ["name", "role", "rows", "sha256"])
-        plain = matches(SHA256, entry["sha256"]) or (entry["sha256"] is None and system.made_with is None)
-        tally.exact(f"{where}: sha256 is a hash, or null for a table in memory", plain, True)
-        tally.exact(f"{where}: rows is a count", isinstance(entry["rows"], int) and entry["rows"] > 0, True)
-        name = entry["name"]
-        tally.exact(f"{where}: name without a path", isinstance(name, str) and name == name.rpartition("/")[2], True)
     if system.made_with is None:
         return
+    tally.exact(f"{where}: files without a hash", sum(entry["sha256"] is None for entry in inputs), 0)
     rows = {entry["name"]: entry["rows"] for entry in inputs}
     tally.exact(f"{where}: names", list(rows), [name for name in KEPT if name in rows])
     tally.exact(f"{where}: rows of per_query.csv", rows.get("per_query.csv"), len(system.study.queries))
@@ -131,12 +123,14 @@ def _profile_name(manifest: Mapping[str, Any]) -> str:
     )
 
 
-def _choice(options: Mapping[str, Any], made_with: Sequence[Mapping[str, Any]], profile: Profile) -> Choice:
+def _choice(options: Mapping[str, Any], made_with: Sequence[Mapping[str, Any]], profile: Profile) -> ComparedMeasures:
     """The measures that were named, else those that the results were made with, where all of them have them."""
     if options["measures"] is not None:
-        return Choice(profile, {name: resolve(name, profile).definition for name in options["measures"]}, asked=True)
+        return ComparedMeasures({name: resolve(name, profile).definition for name in options["measures"]}, asked=True)
     if not made_with:
-        return Choice(profile, {entry.expanded: entry for entry in definitions(profile, None, dual=False)}, asked=False)
+        return ComparedMeasures(
+            {entry.expanded: entry for entry in definitions(profile, None, dual=False)}, asked=False
+        )
     asked = [_own(settings, profile) for settings in made_with]
     of_groups = dict.fromkeys(name for names in asked for name, (_, group) in names.items() if group)
     reported = [{d.expanded: (name, d) for name, (d, group) in names.items() if not group} for names in asked]
@@ -146,7 +140,7 @@ def _choice(options: Mapping[str, Any], made_with: Sequence[Mapping[str, Any]], 
     if left_out:
         notes.insert(0, _difference(made_with, len(shared), left_out))
     explicit = any(settings["measures"] is not None for settings in made_with)
-    return Choice(profile, shared, explicit, tuple(notes))
+    return ComparedMeasures(shared, explicit, tuple(notes))
 
 
 def _own(settings: Mapping[str, Any], profile: Profile) -> dict[str, tuple[Definition, Any]]:
@@ -169,7 +163,9 @@ def _difference(made_with: Sequence[Mapping[str, Any]], shared: int, left_out: i
     )
 
 
-def _aligned(systems: Sequence[System], on_mismatch: str, tally: Tally) -> tuple[list[str], list[System]]:
+def _aligned(
+    systems: Sequence[ComparedSystem], on_mismatch: str, tally: Tally
+) -> tuple[list[str], list[ComparedSystem]]:
     """The systems over the queries that all have, in the order of the first; they agree about the truth."""
     by_key = [{(q.post, q.criterion): q for q in system.study.queries} for system in systems]
     order = [key for key in by_key[0] if all(key in other for other in by_key)]
@@ -199,7 +195,7 @@ def _same_truth(first: Query, second: Query) -> bool:
     return first.label == second.label and (len(golds) < 2 or golds[0] == golds[1])
 
 
-def _comparable(choice: Choice, systems: Sequence[System]) -> tuple[list[Definition], list[str]]:
+def _comparable(choice: ComparedMeasures, systems: Sequence[ComparedSystem]) -> tuple[list[Definition], list[str]]:
     """What can be compared, and where measures were asked for, a note about those that cannot."""
     counts = [name for name, d in choice.named.items() if d.measure.family == "counts"]
     lacking = [
@@ -213,7 +209,7 @@ def _comparable(choice: Choice, systems: Sequence[System]) -> tuple[list[Definit
 
 def _expected(
     manifest: Mapping[str, Any],
-    systems: Sequence[System],
+    systems: Sequence[ComparedSystem],
     compared: Sequence[Definition],
     tally: Tally,
     progress: Progress | None,
@@ -266,19 +262,13 @@ def _few(resamples: int) -> list[str]:
 def _check_files(
     folder: ResultFolder,
     report: Mapping[str, Any],
-    systems: Sequence[System],
+    systems: Sequence[ComparedSystem],
     compared: Sequence[Definition],
     tally: Tally,
 ) -> None:
     """Every cell of every table, and that there are the files of such a comparison, and no others."""
     files = {"comparison.json", *(f"systems/{system.folder}/per_query.csv" for system in systems)}
-    for family in ("measures", "criteria"):
-        rows = tuple(tuple(delta_row(delta)) for delta in report["deltas"] if delta["family"] == family)
-        if rows:
-            sheet = Sheet(f"tables/deltas_{family}", DELTAS, rows)
-            check_csv(folder, sheet, tally)
-            check_latex(folder, sheet, tally)
-            files |= {f"{sheet.path}.csv", f"{sheet.path}.tex"}
+    files.update(check_sheets(folder, delta_sheets(report["deltas"]), tally))
     for name, need in (("tune.parquet", "tune"), ("candidates.parquet", "candidates")):
         if any(need in needs(definition) for definition in compared):
             files |= {f"systems/{system.folder}/{name}" for system in systems}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from evidentia.array_types import Bools
 from evidentia.results.measure import Args
-from evidentia.verify.draws import Bools
 from evidentia.verify.study import Study
 from evidentia.verify.twins import COUNT, Column, SumTwin, TwinFamily, first
 

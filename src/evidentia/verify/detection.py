@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from evidentia.array_types import Bools, Floats
 from evidentia.results.measure import Args
-from evidentia.verify.draws import Bools, Floats
 from evidentia.verify.recipes import over
 from evidentia.verify.study import Study
 from evidentia.verify.sweeps import Passed
@@ -26,14 +26,14 @@ def auroc(passed: Passed, args: Args) -> Floats:
 
 def auprc(passed: Passed, args: Args) -> Floats:
     """The precision at every threshold, by the recall gained there; undefined with one class."""
-    precision = passed.found / np.maximum(passed.found + passed.alarms, 1)
+    precision = passed.hits / np.maximum(passed.hits + passed.alarms, 1)
     return over((passed.gained * precision).sum(axis=0), _positives_of_two_classes(passed))
 
 
 def best_rate(passed: Passed, args: Args) -> Floats:
     """The most that is found with a false positive rate within budget; undefined with one class."""
     within = passed.alarms / np.maximum(passed.negatives, 1) <= args.level
-    most = np.where(within, passed.found, 0.0).max(axis=0, initial=0.0)
+    most = np.where(within, passed.hits, 0.0).max(axis=0, initial=0.0)
     return over(most, _positives_of_two_classes(passed))
 
 

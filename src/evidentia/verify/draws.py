@@ -10,14 +10,11 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
+from evidentia.array_types import Floats, Ints
 from evidentia.verify.evidence import Query
-from evidentia.verify.order import as_numbers
+from evidentia.verify.folder import as_numbers
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 Progress = Callable[[int, int], None]
 
 CELLS = 1 << 19  # multiplicities in work at once
@@ -31,6 +28,7 @@ class Draws:
     resamples: int
     seed: int
     strata: tuple[Ints, ...]
+    width: int = 0  # cells that a replicate takes in memory, where these are more than its posts
 
     def picks(self, replicate: int) -> Ints:
         """The posts that a replicate draws."""
@@ -44,7 +42,7 @@ class Draws:
 
     def blocks(self) -> Iterator[tuple[slice, Callable[[], Floats]]]:
         """Ranges of replicates with what makes their weights."""
-        for part in _ranges(self.resamples, self.posts):
+        for part in _ranges(self.resamples, max(self.posts, self.width)):
             yield part, partial(self.weights, part.start, part.stop)
 
 
@@ -53,6 +51,7 @@ class LeftOut:
     """The jackknife: every post is left out once."""
 
     posts: int
+    width: int = 0
 
     @property
     def resamples(self) -> int:
@@ -61,7 +60,7 @@ class LeftOut:
 
     def blocks(self) -> Iterator[tuple[slice, Callable[[], Floats]]]:
         """Ranges of posts with the weights that leave each of them out."""
-        for part in _ranges(self.posts, self.posts):
+        for part in _ranges(self.posts, max(self.posts, self.width)):
             yield part, partial(self._weights, part)
 
     def _weights(self, part: slice) -> Floats:

@@ -61,21 +61,6 @@ class Query:
         gold = set(self.gold or ())
         return [rank for rank, uid in enumerate(self.ranked or (), 1) if uid in gold]
 
-    @cached_property
-    def candidate_scores(self) -> list[float]:
-        """The node probability of every candidate where there is one, else its score."""
-        return [c.score if c.node_prob is None else c.node_prob for c in self.candidates or ()]
-
-    @cached_property
-    def candidate_labels(self) -> list[bool]:
-        """Which candidates are gold."""
-        return [candidate.gold for candidate in self.candidates or ()]
-
-    @cached_property
-    def right(self) -> int:
-        """How many of the selected sentences are gold."""
-        return len(set(self.gold or ()) & set(self.selected or ()))
-
 
 def read_queries(folder: ResultFolder) -> list[Query]:
     """The evaluated queries in the order of the file."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from evidentia.array_types import Bools, Floats
 from evidentia.results.measure import Args
-from evidentia.verify.draws import Bools, Floats
 from evidentia.verify.study import Study
 from evidentia.verify.twins import COUNT, Column, SumTwin, TwinFamily, by_choice
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from evidentia.array_types import Bools
 from evidentia.results.measure import Args
-from evidentia.verify.draws import Bools
 from evidentia.verify.study import Study
 from evidentia.verify.twins import Column, TwinFamily
 
@@ -15,22 +15,17 @@ family = TwinFamily("gate", dict.fromkeys(("ScreeningFNPer1000", "AlertsPer1000"
 BY_POST = {"unit": "post"}
 
 
-@family.share("NegRate")
-def neg_rate(study: Study, args: Args) -> tuple[Column, Bools]:
-    """Queries that are skipped."""
-    return study.state == "NEG", study.everyone
+STATES = {"NegRate": "NEG", "UncertainRate": "UNCERTAIN", "PosRate": "POS"}
 
 
-@family.share("UncertainRate")
-def uncertain_rate(study: Study, args: Args) -> tuple[Column, Bools]:
-    """Queries that need a careful look."""
-    return study.state == "UNCERTAIN", study.everyone
+def _define_rate(base: str, state: str) -> None:
+    @family.share(base)
+    def rate(study: Study, args: Args) -> tuple[Column, Bools]:
+        return study.state == state, study.everyone
 
 
-@family.share("PosRate")
-def pos_rate(study: Study, args: Args) -> tuple[Column, Bools]:
-    """Queries that raise an alert."""
-    return study.state == "POS", study.everyone
+for base, state in STATES.items():
+    _define_rate(base, state)
 
 
 @family.share("AlertsPer1000")

@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from evidentia.array_types import Bools, Floats
 from evidentia.errors import UnknownNameError
 from evidentia.results.catalogue import Definition, resolve
 from evidentia.results.profiles import PROFILES
-from evidentia.results.sample_size import interval_warnings, left_out_warning
-from evidentia.verify.draws import Draws, Floats, LeftOut, Progress, counter, draws_of
+from evidentia.results.sample_size import (
+    CONVENTION,
+    NEVER,
+    SAME,
+    exact_limits,
+    interval_reason,
+    interval_warnings,
+    left_out_warning,
+)
+from evidentia.verify.draws import Draws, LeftOut, Progress, counter, draws_of
 from evidentia.verify.folder import ResultFolder
-from evidentia.verify.gaps import gap_limits
-from evidentia.verify.limits import Pair, all_or_none, bca_limits, percentile_limits, spread_out, t_limits
-from evidentia.verify.plan import LOOPS, Planned, Planner, looped, loops
-from evidentia.verify.recipes import batches, on_all, replicated
+from evidentia.verify.limits import Pair, all_or_none, bca_limits, gap_limits, percentile_limits, spread_out, t_limits
+from evidentia.verify.plan import LOOPS, Planned, Planner, check_loops
+from evidentia.verify.recipes import Recipe, batches, on_all, replicated
 from evidentia.verify.study import Group, Study
 from evidentia.verify.tally import Tally
 from evidentia.verify.twins import NoTwinError, bounds_of
-from evidentia.verify.warnings import about_intervals
 
+INTERVAL = ("ci", "ci_method", "replicates_left_out")  # keys of an entry, beside some of its warnings
 CELLS = 1 << 25  # replicate values held at once: 256 MB
-SAME = "every resample gives the same value"
 
 
 @dataclass(frozen=True)
@@ -44,19 +51,13 @@ class Settings:
         how = summary["interval"]
         return cls(summary["resamples"], summary["seed"], how["level"], how["method"], how["stratified_by_fold"])
 
-
-@dataclass(frozen=True)
-class Interval:
-    """What should stand in an entry."""
-
-    limits: tuple[float, float] | None
-    method: str | None
-    left_out: int | None
-    notes: tuple[str, ...] = ()
+    def draws(self, study: Study) -> Draws:
+        """The draws of the posts of a study."""
+        return draws_of(study.queries, self.resamples, self.seed, stratified=self.stratified)
 
 
 @dataclass(frozen=True, eq=False)
-class Job:
+class ReportedEntry:
     """An entry of the summary that is to be made again."""
 
     name: str
@@ -67,103 +68,82 @@ class Job:
 
 def check_intervals(folder: ResultFolder, study: Study, tally: Tally, progress: Progress | None = None) -> None:
     """Compare the interval of every entry of the summary with one that is made anew from the queries."""
-    settings = Settings.of(folder.summary)
+    settings, entries = Settings.of(folder.summary), folder.summary["measures"]
     for key in ("seed", "resamples"):
         tally.exact(f"manifest.json: {key}", folder.manifest.get(key), folder.summary[key])
-    entries = folder.summary["measures"]
     if not settings.resamples:
         for name, entry in entries.items():
-            compare(tally, name, entry, Interval(None, None, None))
+            _compare(name, entry, (None, None, None), [], tally)
         return
-    draws = draws_of(study.queries, settings.resamples, settings.seed, stratified=settings.stratified)
-    _Checker(study, draws, settings, tally).check(_jobs(folder, tally), progress)
+    draws = settings.draws(study)
+    jobs = _jobs(folder, tally)
+    parts = batches(len(jobs), CELLS, settings.resamples + 4 * draws.posts)
+    report = counter(progress, len(parts) * (draws.resamples + (draws.posts if settings.method == "bca" else 0)))
+    looped: dict[tuple[str, Definition], Floats] = {}
+    for part in parts:
+        planned = list(_planned(jobs[part], study, tally))
+        recipes = [(plan.recipe, plan.gaps) for _, plan in planned]
+        for (job, plan), drawn in zip(planned, all_drawn(recipes, draws, settings, report), strict=True):
+            _check_interval(job, plan, drawn, settings, tally)
+            if not job.group:
+                looped[job.name, job.definition] = drawn.values[:LOOPS].copy()
+    check_loops(study, draws, looped, tally)
 
 
-def _jobs(folder: ResultFolder, tally: Tally) -> list[Job]:
+def _jobs(folder: ResultFolder, tally: Tally) -> list[ReportedEntry]:
     """The entries, one definition after the other; what is no definition is a mismatch."""
     jobs, profile = [], PROFILES[folder.summary["profile"]]
     for name, entry in folder.summary["measures"].items():
         try:
-            jobs.append(
-                Job(name, entry, resolve(entry["definition"], profile).definition, resolve(name, profile).group)
-            )
+            definition = resolve(entry["definition"], profile).definition
+            jobs.append(ReportedEntry(name, entry, definition, resolve(name, profile).group))
         except UnknownNameError:
             tally.exact(f"{name}: definition", entry["definition"], None)
     return sorted(jobs, key=lambda job: job.definition.expanded)
 
 
-@dataclass(frozen=True, eq=False)
-class _Checker:
-    study: Study
-    draws: Draws
-    settings: Settings
-    tally: Tally
-
-    def check(self, jobs: Sequence[Job], progress: Progress | None) -> None:
-        """Make all numbers again, as many at a time as memory allows, and a few of them by a plain loop."""
-        parts = batches(len(jobs), CELLS, self.settings.resamples + 4 * self.draws.posts)
-        each = self.draws.resamples + (self.draws.posts if self.settings.method == "bca" else 0)
-        replicates: dict[tuple[str, Definition], Floats] = {}
-        report = counter(progress, each * len(parts))
-
-        for part in parts:
-            replicates |= self._batch(jobs[part], report)
-        for at, planner in enumerate(loops(self.study, self.draws)):
-            for (name, definition), values in replicates.items():
-                drawn = None if np.isnan(values[at]) else float(values[at])
-                self.tally.number(f"{name}: replicate {at}, by a plain loop", drawn, looped(planner, definition))
-
-    def _batch(self, jobs: Sequence[Job], report: Callable[[int], None]) -> dict[tuple[str, Definition], Floats]:
-        """Compare some intervals; the first replicates of every number over all queries."""
-        planner = Planner(self.study)
-        planned = [(job, plan) for job in jobs if (plan := self._planned(planner, job)) is not None]
-        recipes = [plan.recipe for _, plan in planned] + [gap for _, plan in planned for gap in plan.gaps]
-        points = on_all(recipes, self.draws.posts)
-        values = replicated(recipes, self.draws, report)
-        gaps_at, without = len(planned), None
-        if self.settings.method == "bca":
-            without = replicated(recipes, LeftOut(self.draws.posts), report)
-        for at, (job, plan) in enumerate(planned):
-            jackknife = None if without is None else without[at]
-            drawn = Drawn(float(points[at]), values[at], jackknife)
-            if plan.gaps:
-                held, gaps_at = slice(gaps_at, gaps_at + len(plan.gaps)), gaps_at + len(plan.gaps)
-                drawn = Drawn(drawn.point, values[at], jackknife, points[held], values[held])
-            compare(self.tally, job.name, job.entry, self._interval(plan, drawn, bounds_of(job.definition)))
-        return {
-            (job.name, job.definition): values[at, :LOOPS].copy()
-            for at, (job, _) in enumerate(planned)
-            if not job.group
-        }
-
-    def _planned(self, planner: Planner, job: Job) -> Planned | None:
+def _planned(jobs: Sequence[ReportedEntry], study: Study, tally: Tally) -> Iterator[tuple[ReportedEntry, Planned]]:
+    planner = Planner(study)
+    for job in jobs:
         try:
-            return planner.plan(job.definition, job.group)
+            yield job, planner.plan(job.definition, job.group)
         except (KeyError, ValueError, NoTwinError):
-            self.tally.exact(f"{job.name}: definition", job.entry["definition"], None)
-            return None
+            tally.exact(f"{job.name}: definition", job.entry["definition"], None)
 
-    def _interval(self, plan: Planned, drawn: Drawn, bounds: Pair) -> Interval:
-        left_out = int((np.isnan(drawn.values) if drawn.gaps is None else np.isnan(drawn.gaps).any(axis=0)).sum())
-        limits, method, reason = limits_of(
-            self.settings,
-            drawn,
-            clusters=plan.sample.posts,
-            effective=plan.sample.effective,
-            proportion=plan.proportion,
-            bounds=bounds,
-        )
-        notes = [
-            *interval_warnings(plan.sample, self.settings.method, self.settings.level),
-            *left_out_warning(left_out, self.settings.resamples),
-        ]
-        if reason is not None:
-            notes.append(f"{'no interval' if limits is None else 'interval'}: {reason}")
-        return Interval(limits, method, left_out, tuple(notes))
+
+def _check_interval(job: ReportedEntry, plan: Planned, drawn: DrawnNumber, settings: Settings, tally: Tally) -> None:
+    sample = plan.sample
+    left_out = int(drawn.undefined.sum())
+    basis = Basis(sample.posts, sample.effective, plan.proportion, bounds_of(job.definition))
+    limits, method, reason = limits_of(settings, drawn, basis)
+    warnings = [
+        *interval_warnings(sample, settings.method, settings.level),
+        *left_out_warning(left_out, settings.resamples),
+        *interval_reason(reason, given=limits is not None),
+    ]
+    _compare(job.name, job.entry, (limits, method, left_out), warnings, tally)
+
+
+def _compare(
+    name: str,
+    entry: Mapping[str, Any],
+    interval: tuple[Pair | None, str | None, int | None],
+    warnings: list[str],
+    tally: Tally,
+) -> None:
+    """Compare what an entry says about its interval with what it should say."""
+    ci, (limits, method, left_out) = entry["ci"], interval
+    pair = ci if isinstance(ci, list) and len(ci) == 2 else [ci, ci]
+    for side, reported, recomputed in zip(("low", "high"), pair, limits or (None, None), strict=True):
+        tally.number(f"{name}: ci {side}", reported, recomputed)
+    tally.exact(f"{name}: ci_method", entry["ci_method"], method)
+    tally.exact(f"{name}: replicates_left_out", entry["replicates_left_out"], left_out)
+    spoken = [warning for warning in entry["warnings"] if about_intervals(warning)]
+    tally.exact(f"{name}: warnings about the interval", spoken, warnings)
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
+class DrawnNumber:
     """A number on the run and in every replicate, without each post where that is needed, and its gaps where it has some."""
 
     point: float
@@ -172,28 +152,59 @@ class Drawn:
     gap_points: Floats | None = None
     gaps: Floats | None = None  # gaps x replicates
 
+    @property
+    def undefined(self) -> Bools:
+        """The replicates that say nothing."""
+        rows = np.isnan(np.atleast_2d(self.values if self.gaps is None else self.gaps))
+        undefined: Bools = np.logical_or.reduce(rows, axis=0)
+        return undefined
 
-def limits_of(
-    settings: Settings, drawn: Drawn, *, clusters: int, effective: float, proportion: bool, bounds: Pair
-) -> tuple[Pair | None, str | None, str | None]:
+
+def all_drawn(
+    plans: Sequence[tuple[Recipe, tuple[Recipe, ...]]],
+    draws: Draws,
+    settings: Settings,
+    report: Callable[[int], None] = lambda done: None,
+) -> Iterator[DrawnNumber]:
+    """Numbers, each with the gaps that it adds up, on the run and in every draw."""
+    recipes = [recipe for recipe, _ in plans] + [gap for _, gaps in plans for gap in gaps]
+    points, values = on_all(recipes, draws.posts), replicated(recipes, draws, report)
+    without = replicated(recipes, LeftOut(draws.posts), report) if settings.method == "bca" else None
+    start = len(plans)
+    for at, (_, gaps) in enumerate(plans):
+        held, start = slice(start, start + len(gaps)), start + len(gaps)
+        beside = (points[held], values[held]) if gaps else (None, None)
+        yield DrawnNumber(float(points[at]), values[at], None if without is None else without[at], *beside)
+
+
+class Basis(NamedTuple):
+    """What limits rest on: clusters, how many of one size tell as much, and what values a measure can have."""
+
+    clusters: int
+    effective: float
+    proportion: bool
+    limits: Pair = (0.0, 1.0)  # the least and the largest value
+    unit: str = "post"
+
+
+def limits_of(settings: Settings, drawn: DrawnNumber, basis: Basis) -> tuple[Pair | None, str | None, str | None]:
     """Limits, how they were made, and the reason where they are not the usual ones."""
     point = drawn.point
     if np.isnan(point):
-        return None, None, "the value is a convention, not a measurement"
-    if np.isnan(drawn.values).all() if drawn.gaps is None else np.isnan(drawn.gaps).any(axis=0).all():
-        return None, None, "undefined in every resample"
-    limits, method = _usual_limits(settings, drawn, effective, bounds)
+        return None, None, CONVENTION
+    if drawn.undefined.all():
+        return None, None, NEVER
+    limits, method = _usual_limits(settings, drawn, basis.effective, basis.limits)
     if limits is not None and spread_out(*limits):
         return limits, method, None
-    if proportion and point in bounds:
-        low, high = all_or_none(clusters, settings.level, every=point == bounds[1])
-        posts = f"{clusters:,} post{'' if clusters == 1 else 's'}"
-        reason = f"{SAME}, so the limits are exact binomial over {posts}"
-        return (low * bounds[1], high * bounds[1]), "clopper-pearson", reason
+    if basis.proportion and point in basis.limits:
+        most = basis.limits[1]
+        low, high = all_or_none(basis.clusters, settings.level, every=point == most)
+        return (low * most, high * most), "clopper-pearson", exact_limits(basis.clusters, basis.unit)
     return None, None, SAME
 
 
-def _usual_limits(settings: Settings, drawn: Drawn, effective: float, bounds: Pair) -> tuple[Pair | None, str]:
+def _usual_limits(settings: Settings, drawn: DrawnNumber, effective: float, bounds: Pair) -> tuple[Pair | None, str]:
     """Limits by the method of the result, and what that is called."""
     values, level = drawn.values, settings.level
     if drawn.gaps is not None and drawn.gap_points is not None:
@@ -207,13 +218,10 @@ def _usual_limits(settings: Settings, drawn: Drawn, effective: float, bounds: Pa
     return limits, ("t", "log-t", "logit-t")[sum(map(math.isfinite, bounds))]
 
 
-def compare(tally: Tally, name: str, entry: Mapping[str, Any], interval: Interval) -> None:
-    """Compare what an entry says about its interval with what it should say."""
-    ci = entry["ci"]
-    pair = ci if isinstance(ci, list) and len(ci) == 2 else [ci, ci]
-    for side, reported, recomputed in zip(("low", "high"), pair, interval.limits or (None, None), strict=True):
-        tally.number(f"{name}: ci {side}", reported, recomputed)
-    tally.exact(f"{name}: ci_method", entry["ci_method"], interval.method)
-    tally.exact(f"{name}: replicates_left_out", entry["replicates_left_out"], interval.left_out)
-    spoken = [warning for warning in entry["warnings"] if about_intervals(warning)]
-    tally.exact(f"{name}: warnings about the interval", spoken, list(interval.notes))
+def about_intervals(warning: str) -> bool:
+    """Whether a warning speaks of the interval; intervals are recomputed apart.
+
+    >>> about_intervals("no interval: every resample gives the same value"), about_intervals("rests on 2 posts")
+    (True, True)
+    """
+    return warning.startswith(("rests on ", "undefined in ", "interval: ", "no interval: "))

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from evidentia.array_types import Bools, Floats
 from evidentia.results.measure import Args
 from evidentia.verify.detection import cells, f1
-from evidentia.verify.draws import Bools, Floats
 from evidentia.verify.recipes import over
 from evidentia.verify.study import Study
 from evidentia.verify.twins import Column, SumTwin, TwinFamily

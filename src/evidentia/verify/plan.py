@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from evidentia.array_types import Bools, Floats
 from evidentia.results.catalogue import Definition
 from evidentia.results.measure import Args, Measure
 from evidentia.results.sample_size import Kind, Sample
 from evidentia.verify import calibration, counts, detection, extraction, gate, multilabel, ranking
-from evidentia.verify.draws import Bools, Draws, Floats
+from evidentia.verify.draws import Draws
 from evidentia.verify.limits import effective_posts
-from evidentia.verify.recipes import MeanOf, Nothing, Recipe, Sums, Whole, over, point
+from evidentia.verify.recipes import MeanOf, Nothing, Recipe, Sums, WholeBlock, over, point, replicated
 from evidentia.verify.study import Group, Study
-from evidentia.verify.sweeps import Sweep, sweep_of
+from evidentia.verify.sweeps import ThresholdSweep, sweep_of
+from evidentia.verify.tally import Tally
 from evidentia.verify.twins import TWINS, Column, FitTwin, Solution, SumTwin, SweepTwin, Twin, register, twin_of
 
 for module in (counts, detection, calibration, ranking, extraction, gate, multilabel):
@@ -51,7 +53,7 @@ def has_values(definition: Definition) -> bool:
 
 
 @dataclass(frozen=True)
-class Recomputed:
+class RecomputedNumber:
     """A recomputed number; ``undefined`` counts the criteria that a mean over them leaves out, and all of them."""
 
     value: float
@@ -81,7 +83,7 @@ class Planner:
 
     study: Study
     origin: Planner | None = None
-    _sweeps: dict[tuple[str, bytes], Sweep] = field(default_factory=dict)
+    _sweeps: dict[tuple[str, bytes], ThresholdSweep] = field(default_factory=dict)
     _last: tuple[object, Args, Sequence[Column]] | None = None
 
     def plan(self, definition: Definition, group: Group) -> Planned:
@@ -96,22 +98,27 @@ class Planner:
         proportion = twin.proportion and not averaged(definition)
         return Planned(self.recipe(definition, rows), sample, proportion, gaps)
 
-    def number(self, definition: Definition, group: Group) -> Recomputed:
+    def number(self, definition: Definition, group: Group) -> RecomputedNumber:
         """The number on the run as it is, with its size and what stands beside it."""
         study, args, rows = self.study, definition.args, self.study.members(group)
         n, clusters = self.sizes(definition, rows)
-        recipe, block = self.recipe(definition, rows), Whole(np.ones((len(study.posts), 1)))
+        recipe, block = self.recipe(definition, rows), WholeBlock(np.ones((len(study.posts), 1)))
         value = point(recipe, block)
         if isinstance(recipe, MeanOf):
             left = int(np.isnan([point(part, block) for part in recipe.parts]).sum())
             flaw = NO_CRITERION if math.isnan(value) else None
-            return Recomputed(0.0 if flaw else value, flaw, n, clusters, undefined=(left, len(recipe.parts)))
+            return RecomputedNumber(0.0 if flaw else value, flaw, n, clusters, undefined=(left, len(recipe.parts)))
         twin, flaw = twin_of(definition), None
         if math.isnan(value):
             value, reason = self._undefined(twin, args, rows)
             flaw = definition.measure.reasons[reason - 1]
         details = {} if twin.details is None else twin.details(study, args, rows)
-        return Recomputed(value, flaw, n, clusters, {**details, **self._thresholds(args)})
+        return RecomputedNumber(value, flaw, n, clusters, {**details, **self._thresholds(args)})
+
+    def try_replicates(self, definition: Definition) -> None:
+        """Compute a number in a few draws, so that a twin that cannot do that fails here."""
+        posts = len(self.study.posts)
+        replicated([self.plan(definition, ()).recipe], Draws(posts, 2, 0, (np.arange(posts),)))
 
     def sizes(self, definition: Definition, rows: Bools) -> tuple[int, int]:
         """How many units of the population are among the queries, and from how many posts."""
@@ -221,7 +228,7 @@ class Planner:
         classes = (units.owner[held & units.label], units.owner[held & ~units.label])
         return min(effective_posts(np.bincount(study.post[owner]).astype(np.float64)) for owner in classes)
 
-    def _sweep(self, level: str, rows: Bools) -> Sweep:
+    def _sweep(self, level: str, rows: Bools) -> ThresholdSweep:
         key = (level, np.packbits(rows).tobytes())
         if key not in self._sweeps:
             units = self.study.units(level)
@@ -238,8 +245,8 @@ def _kind(definition: Definition, twin: Twin) -> Kind | None:
     return "sweep" if isinstance(twin, SweepTwin) else "sum"
 
 
-def loops(study: Study, draws: Draws) -> Iterator[Planner]:
-    """The first draws as studies of their own, every query repeated as often as its post was drawn."""
+def check_loops(study: Study, draws: Draws, values: Mapping[tuple[str, Definition], Floats], tally: Tally) -> None:
+    """The first draws again as studies of their own, every query repeated as often as its post was drawn."""
     ends = np.cumsum(np.bincount(study.post, minlength=len(study.posts)))
     origin, rows = Planner(study), np.split(np.argsort(study.post, kind="stable"), ends[:-1])
     for replicate in range(min(LOOPS, draws.resamples)):
@@ -247,10 +254,9 @@ def loops(study: Study, draws: Draws) -> Iterator[Planner]:
         places = np.concatenate([rows[post] for post in picks])
         copies = np.repeat(np.arange(len(picks)), [len(rows[post]) for post in picks])
         repeated = [study.queries[place] for place in places]
-        yield Planner(Study(repeated, study.tune, study.by, [str(copy) for copy in copies]), origin)
-
-
-def looped(planner: Planner, definition: Definition) -> float:
-    """A number over all queries of a drawn sample; NaN where it is undefined."""
-    block = Whole(np.ones((len(planner.study.posts), 1)))
-    return point(planner.recipe(definition, planner.study.everyone), block)
+        planner = Planner(Study(repeated, study.tune, study.by, [str(copy) for copy in copies]), origin)
+        block = WholeBlock(np.ones((len(planner.study.posts), 1)))
+        for (name, definition), drawn in values.items():
+            value = None if np.isnan(drawn[replicate]) else float(drawn[replicate])
+            again = point(planner.recipe(definition, planner.study.everyone), block)
+            tally.number(f"{name}: replicate {replicate}, by a plain loop", value, again)

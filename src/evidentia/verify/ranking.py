@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from evidentia.array_types import Floats
 from evidentia.results.measure import Args
-from evidentia.verify.draws import Floats
 from evidentia.verify.study import Study
 from evidentia.verify.twins import TwinFamily, by_choice
 

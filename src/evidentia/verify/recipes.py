@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
-from evidentia.verify.draws import Bools, Draws, Floats, Ints, LeftOut, over_blocks
+from evidentia.array_types import Bools, Floats, Ints
+from evidentia.verify.draws import Draws, LeftOut, over_blocks
 
 Finish = Callable[[Floats], Floats]  # sums (statistics x replicates) to values, NaN where undefined
 
@@ -24,7 +25,7 @@ class Block(Protocol):
     """Some replicates: how often each draws every post (posts x replicates)."""
 
     weights: Floats
-    swept: dict[object, Floats]
+    swept: dict[object, Any]
 
     def sums(self, recipe: Sums) -> Floats:
         """The statistics of a recipe, added up under these weights."""
@@ -76,11 +77,11 @@ class MeanOf:
 
 
 @dataclass(eq=False)
-class Whole:
+class WholeBlock:
     """The run as it is: every post once."""
 
     weights: Floats
-    swept: dict[object, Floats] = field(default_factory=dict)
+    swept: dict[object, Any] = field(default_factory=dict)
 
     def sums(self, recipe: Sums) -> Floats:
         """The totals."""
@@ -89,13 +90,13 @@ class Whole:
 
 
 @dataclass(eq=False)
-class Drawn:
+class DrawnBlock:
     """A block of draws; the sums of all recipes were taken in one product."""
 
     weights: Floats
     products: Floats
     places: dict[int, Ints]
-    swept: dict[object, Floats] = field(default_factory=dict)
+    swept: dict[object, Any] = field(default_factory=dict)
 
     def sums(self, recipe: Sums) -> Floats:
         """The sums under these draws."""
@@ -103,7 +104,7 @@ class Drawn:
 
 
 @dataclass(eq=False)
-class Table:
+class ColumnTable:
     """The columns of many recipes, each different one once."""
 
     columns: list[Floats] = field(default_factory=list)
@@ -134,14 +135,14 @@ def replicated(
     recipes: Sequence[Recipe], draws: Draws | LeftOut, report: Callable[[int], None] = lambda done: None
 ) -> Floats:
     """The values of every number under every draw: numbers x replicates."""
-    table, values = Table(), np.empty((len(recipes), draws.resamples))
+    table, values = ColumnTable(), np.empty((len(recipes), draws.resamples))
     for recipe in recipes:
         for sums in _sums_in(recipe):
             table.add(sums)
     matrix = np.array(table.columns, np.float64).reshape(-1, draws.posts)
 
     def work(rows: slice, weights: Floats) -> None:
-        block = Drawn(weights, matrix @ weights, table.places)
+        block = DrawnBlock(weights, matrix @ weights, table.places)
         for at, recipe in enumerate(recipes):
             values[at, rows] = recipe.values(block)
 
@@ -151,7 +152,7 @@ def replicated(
 
 def on_all(recipes: Sequence[Recipe], posts: int) -> Floats:
     """The values on the run as it is."""
-    block = Whole(np.ones((posts, 1)))
+    block = WholeBlock(np.ones((posts, 1)))
     return np.array([point(recipe, block) for recipe in recipes])
 
 

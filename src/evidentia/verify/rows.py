@@ -14,19 +14,8 @@ from evidentia.verify.tally import Tally
 
 FILE = "per_query.csv"
 KNOWN = (
-    *(
-        "post_id",
-        "criterion_id",
-        "fold",
-        "split",
-        "has_evidence",
-        "prob",
-        "raw_prob",
-        "detection_score",
-        "tau",
-        "tau_neg",
-    ),
-    *("tau_pos", "state", "n_candidates", "gold_sent_uids", "ranked_sent_uids", "selected_sent_uids"),
+    *("post_id", "criterion_id", "fold", "split", "has_evidence", "prob", "raw_prob", "detection_score", "tau"),
+    *("tau_neg", "tau_pos", "state", "n_candidates", "gold_sent_uids", "ranked_sent_uids", "selected_sent_uids"),
 )
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
+from traceback import extract_tb
 from typing import Any
 
 from evidentia.errors import EvidentiaError, InputError, OutputError, UnknownNameError
@@ -15,29 +15,22 @@ from evidentia.results.folder import replace_file
 from evidentia.results.profiles import PROFILES
 from evidentia.results.strict_json import dumps_by_line
 from evidentia.verify.ablation import ABLATION, check_ablation, open_ablation
-from evidentia.verify.agreement import check_dataset, check_findings, check_gaps, check_settings, check_thresholds
+from evidentia.verify.applied import check_applied
 from evidentia.verify.attribution import attribution_sheets
-from evidentia.verify.bands import asked_curves, check_bands
 from evidentia.verify.comparison import COMPARISON, check_comparison
-from evidentia.verify.expected import expected
-from evidentia.verify.figures import BANDS, all_figures
+from evidentia.verify.figures import all_figures, asked_curves
 from evidentia.verify.files import check_hashes, check_inputs, check_listing, is_plain
 from evidentia.verify.folder import ResultFolder, read_json
-from evidentia.verify.given import check_given
-from evidentia.verify.intervals import check_intervals
-from evidentia.verify.others import check_others
-from evidentia.verify.plan import averaged, within_criterion
-from evidentia.verify.points import Points, check_measures
-from evidentia.verify.points import compare as compare_nested
-from evidentia.verify.record import check_record
+from evidentia.verify.intervals import Settings, check_intervals
+from evidentia.verify.points import Points, check_gaps, check_measures, check_others, expected
+from evidentia.verify.record import check_findings, check_head, check_manifest, check_stamp, check_thresholds
 from evidentia.verify.rows import check_own_values, check_rows
 from evidentia.verify.selective import check_selective
-from evidentia.verify.sheet import check_csv, check_latex
-from evidentia.verify.stamp import check_stamp
+from evidentia.verify.sheet import check_sheets
 from evidentia.verify.study import read_study
 from evidentia.verify.tables import all_tables
-from evidentia.verify.tally import Mismatch, Tally
-from evidentia.verify.twins import NoTwinError, twin_of
+from evidentia.verify.tally import Mismatch, Tally, compare
+from evidentia.verify.twins import NoTwinError
 
 SCHEMA = "evidentia.verification/2"
 EVALUATION = "evidentia.manifest/1"
@@ -54,7 +47,7 @@ BROKEN = (
 
 
 @dataclass(frozen=True)
-class Check:
+class CheckCount:
     """One part of a verification: what was looked at, how often, and how often it did not match."""
 
     name: str
@@ -67,7 +60,7 @@ class Verification:
     """What a verification found, and of which result: the hash of its manifest says so."""
 
     manifest_sha256: str
-    checks: tuple[Check, ...]
+    checks: tuple[CheckCount, ...]
     mismatches: tuple[Mismatch, ...]
 
     @property
@@ -107,20 +100,24 @@ class _Course:
     """Runs one check after the other; a check that cannot be made on the files is a mismatch, not a pass."""
 
     def __init__(self) -> None:
-        self.checks: list[Check] = []
+        self.checks: list[CheckCount] = []
         self.mismatches: list[Mismatch] = []
 
-    @contextmanager
-    def check(self, name: str) -> Iterator[Tally]:
+    def check(self, name: str, compare_all: Callable[[Tally], None]) -> None:
+        """Make one check."""
         tally = Tally()
         try:
-            yield tally
+            compare_all(tally)
         except BROKEN as error:
             tally.comparisons += 1
             words = str(error) if isinstance(error, UnknownNameError | NoTwinError) else type(error).__name__
             tally.mismatches.append(Mismatch(name, f"cannot be read: {words}", None))
-        self.checks.append(Check(name, tally.comparisons, len(tally.mismatches)))
+        self.checks.append(CheckCount(name, tally.comparisons, len(tally.mismatches)))
         self.mismatches += tally.mismatches
+
+    def verification(self, folder: ResultFolder) -> Verification:
+        """All checks so far."""
+        return Verification(folder.sha256("manifest.json"), tuple(self.checks), tuple(self.mismatches))
 
 
 def verify_folder(
@@ -145,36 +142,34 @@ def verify_folder(
     # refused here, once and in words, where it cannot be read: nothing could be compared with it
     _ = folder.comparison if schema == COMPARISON else folder.summary
     course = _Course()
-    with course.check("files") as tally:
-        check_hashes(folder, tally)
-    with course.check("manifest") as tally:
-        check_stamp(folder.manifest, tally)
-    if not is_plain(path):
-        return _finished(folder, course)  # nothing is read through a link or from a device
-    if inputs is not None:
-        with course.check("inputs") as tally:
-            check_inputs(folder, inputs, tally)
+    course.check("files", lambda tally: check_hashes(folder, tally))
+    course.check("manifest", lambda tally: check_stamp(folder.manifest, tally))
+    if is_plain(path):  # nothing is read through a link or from a device
+        if inputs is not None:
+            course.check("inputs", lambda tally: check_inputs(folder, inputs, tally))
+        _verify_content(folder, course, progress, checks)
+    return course.verification(folder)
+
+
+def _verify_content(folder: ResultFolder, course: _Course, progress: Progress | None, checks: Checks | None) -> None:
+    schema = folder.manifest.get("schema")
     if schema == EVALUATION:
         _verify_evidence(folder, course, progress, checks)
-        return _finished(folder, course)
-    if schema == COMPARISON:
-        with course.check("comparison") as tally:
-            check_comparison(folder, tally, progress)
-        return _finished(folder, course)
-    with course.check("selective") as tally:
-        check_selective(folder, tally, progress)
-    return _finished(folder, course)
+    elif schema == COMPARISON:
+        course.check("comparison", lambda tally: check_comparison(folder, tally, progress))
+    else:
+        course.check("selective", lambda tally: check_selective(folder, tally, progress))
+        if checks is not None:
+            course.check("result checks", lambda tally: check_findings(folder, checks(folder.path), tally))
 
 
 def _verify_ablation(folder: ResultFolder) -> Verification:
     """The tables of an ablation; whoever calls verifies the results and comparisons in it."""
     ablation, course = open_ablation(folder.path), _Course()
-    with course.check("files") as tally:
-        check_hashes(folder, tally, nested=ablation.nested)
+    course.check("files", lambda tally: check_hashes(folder, tally, nested=ablation.nested))
     if is_plain(folder.path):
-        with course.check("ablation") as tally:
-            check_ablation(ablation, tally)
-    return _finished(folder, course)
+        course.check("ablation", lambda tally: check_ablation(ablation, tally))
+    return course.verification(folder)
 
 
 def check_earlier(
@@ -208,13 +203,13 @@ def _earlier(
     counts = {"inputs": len(folder.manifest.get("inputs", ())), "report": 1}  # not made every time
     for name, count in counts.items():
         if (name in checks["then"]) != (name in checks["now"]):
-            other = asdict(Check(name, count, 0))
+            other = asdict(CheckCount(name, count, 0))
             checks["now"] = {key: entry for key, entry in checks["now"].items() if key != name}
             checks["now"] |= {name: other} if name in checks["then"] else {}
     now["checks"] = [checks["now"][key] for key in sorted(checks["now"])]
     now["comparisons"] = sum(check["comparisons"] for check in now["checks"])
     tally = Tally()
-    compare_nested(
+    compare(
         "verification.json",
         {**earlier, "checks": sorted(earlier["checks"], key=lambda entry: str(entry["name"]))},
         now,
@@ -229,68 +224,62 @@ def verify_carried(path: Path, progress: Progress | None = None, *, checks: Chec
     ``checks`` makes its checks again, where nothing that they look at stayed behind, such as the candidates.
     """
     folder, course = ResultFolder(path, carried=True), _Course()
-    if folder.manifest.get("schema") == EVALUATION:
-        _verify_evidence(folder, course, progress, checks)
-        return _finished(folder, course)
-    with course.check("selective") as tally:
-        check_selective(folder, tally, progress)
-    return _finished(folder, course)
-
-
-def _finished(folder: ResultFolder, course: _Course) -> Verification:
-    return Verification(folder.sha256("manifest.json"), tuple(course.checks), tuple(course.mismatches))
+    _verify_content(folder, course, progress, checks)
+    return course.verification(folder)
 
 
 def _verify_evidence(folder: ResultFolder, course: _Course, progress: Progress | None, checks: Checks | None) -> None:
-    points: Points | None = None
-    with course.check("settings") as tally:
-        check_settings(folder, tally)
-        check_record(folder, tally)
-    with course.check("rows") as tally:
-        points = read_points(folder)
-        check_rows(folder, points.study.queries, tally)
-    if points is None or _lacks_twins(points, course):
+    course.check("settings", lambda tally: check_manifest(folder, tally))
+    read: list[Points] = []
+
+    def check_read(tally: Tally) -> None:
+        read.append(read_points(folder))
+        check_rows(folder, read[0].study.queries, tally)
+
+    course.check("rows", check_read)
+    if not read or not _twins_work(read[0], course, progress):
         return
-    with course.check("counts") as tally:
-        check_dataset(folder, points.study, tally)
-    with course.check("measures") as tally:
-        check_measures(folder.summary, points, tally, progress)
-    with course.check("other definitions") as tally:
-        check_others(folder.summary, points, tally)
-    with course.check("thresholds") as tally:
-        check_thresholds(folder, points, tally)
+    (points,), study, summary = read, read[0].study, folder.summary
+    course.check("counts", lambda tally: check_head(folder, study, tally))
+    course.check("measures", lambda tally: check_measures(summary, points, tally))
+    course.check("other definitions", lambda tally: check_others(summary, points, tally))
+    course.check("thresholds", lambda tally: check_thresholds(folder, points, tally))
     if checks is not None:
-        with course.check("not computed") as tally:
-            check_gaps(folder, points, tally)
-        with course.check("result checks") as tally:
-            check_findings(folder, checks(folder.path), tally)
+        course.check("not computed", lambda tally: check_gaps(summary, points, tally))
+        course.check("result checks", lambda tally: check_findings(folder, checks(folder.path), tally))
     if not folder.carried:
-        with course.check("per query") as tally:
-            check_own_values(folder, points, tally)
-    if not folder.carried and "applied_thresholds" in folder.manifest:
-        with course.check("given thresholds") as tally:
-            check_given(folder, points, tally)
-    _verify_sheets(folder, points, course)
-    with course.check("intervals") as tally:
-        check_intervals(folder, points.study, tally, progress)
-    with course.check("bands") as tally:
-        check_bands(folder, points.study, tally, progress)
+        course.check("per query", lambda tally: check_own_values(folder, points, tally))
+        if "applied_thresholds" in folder.manifest:
+            course.check("given thresholds", lambda tally: check_applied(folder, points, tally))
+    paths: list[str] = []
+    course.check("tables", lambda tally: _check_tables(folder, points, paths, tally))
+    course.check("figures", lambda tally: _check_figures(folder, points, paths, tally, progress))
+    if not folder.carried:
+        course.check("listing", lambda tally: check_listing(folder, paths, tally))
+    course.check("intervals", lambda tally: check_intervals(folder, study, tally, progress))
 
 
-def _lacks_twins(points: Points, course: _Course) -> bool:
-    """Whether a measure has no twin: then its name is all that there is to say."""
-    lacking: dict[str, str] = {}
-    for entry in points.expected.entries.values():
-        definition = entry.definition
-        try:
-            twin_of(within_criterion(definition) if averaged(definition) else definition)
-        except NoTwinError as error:
-            lacking[definition.measure.base] = str(error)
-    if lacking:
-        with course.check("twins") as tally:
-            for base, words in lacking.items():
-                tally.exact(f"summary.json: {base}", words, None)
-    return bool(lacking)
+def _twins_work(points: Points, course: _Course, progress: Progress | None) -> bool:
+    """Whether every measure has a twin that works; else its name and what is wrong is all that there is to say."""
+    wrong: dict[str, str] = {}
+    entries = sorted(points.expected.entries.values(), key=lambda entry: entry.definition.expanded)
+    for done, entry in enumerate(entries):
+        if progress is not None and done % 50 == 0:
+            progress(done, len(entries))
+        base = entry.definition.measure.base
+        if base not in wrong:
+            try:
+                points.number(entry)
+                if not entry.group:
+                    points.planner.try_replicates(entry.definition)
+            except NoTwinError as error:
+                wrong[base] = str(error)
+            except BROKEN as error:
+                at = extract_tb(error.__traceback__)[-1]
+                wrong[base] = f"its twin fails with {type(error).__name__} at {Path(at.filename).name}:{at.lineno}"
+    if wrong:
+        course.check("twins", lambda tally: compare("summary.json", wrong, dict.fromkeys(wrong), tally))
+    return not wrong
 
 
 def read_points(folder: ResultFolder) -> Points:
@@ -300,21 +289,17 @@ def read_points(folder: ResultFolder) -> Points:
     return Points(study, profile, expected(study, profile, options), folder.manifest["resamples"])
 
 
-def _verify_sheets(folder: ResultFolder, points: Points, course: _Course) -> None:
-    paths: list[str] = []
-    with course.check("tables") as tally:
-        by_name = folder.manifest["options"].get("measures") is not None
-        tables = all_tables(folder.summary, points, asked_by_name=by_name)
-        lost = attribution_sheets(points.study) if "attribution" in asked_curves(folder) else ()
-        for sheet in [*tables, *lost]:
-            paths += [f"{sheet.path}.csv", f"{sheet.path}.tex"]
-            check_csv(folder, sheet, tally)
-            check_latex(folder, sheet, tally)
-    with course.check("figures") as tally:
-        for sheet in all_figures(points, folder.summary["interval"]["level"], asked_curves(folder)):
-            paths.append(f"{sheet.path}.csv")
-            bands = BANDS if sheet.path != "figures/reliability" else ()
-            check_csv(folder, sheet, tally, skip=bands)
-    if not folder.carried:
-        with course.check("listing") as tally:
-            check_listing(folder, paths, tally)
+def _check_tables(folder: ResultFolder, points: Points, paths: list[str], tally: Tally) -> None:
+    """Every table, as CSV and LaTeX; ``paths`` gets the files that there must be."""
+    by_name = folder.manifest["options"].get("measures") is not None
+    lost = attribution_sheets(points.study) if "attribution" in asked_curves(folder) else ()
+    tables = all_tables(folder.summary, points, asked_by_name=by_name)
+    paths += check_sheets(folder, [*tables, *lost], tally)
+
+
+def _check_figures(
+    folder: ResultFolder, points: Points, paths: list[str], tally: Tally, progress: Progress | None
+) -> None:
+    """Every figure with its bands."""
+    figures = all_figures(points, Settings.of(folder.summary), asked_curves(folder), progress)
+    paths += check_sheets(folder, figures, tally)

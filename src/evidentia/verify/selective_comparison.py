@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -17,35 +17,37 @@ from evidentia.results.catalogue import Definition
 from evidentia.results.profiles import SELECTIVE, selective_names
 from evidentia.results.sample_size import cluster_warnings, left_out_warning, no_interval_of_difference
 from evidentia.results.selective import Answered, never_significant, out_of_reach, refused_mean, untested_area
+from evidentia.verify.deltas import SideValue, correct, delta_entry, judged
+from evidentia.verify.draws import Progress
 from evidentia.verify.folder import ResultFolder
+from evidentia.verify.items import CurveReading, ItemRows, steps_within
 from evidentia.verify.limits import SAME, percentile_limits, spread_out
-from evidentia.verify.points import compare
-from evidentia.verify.selective_draws import DrawPlan, ItemPoint, Progress, Want, paired_differences, points_of
-from evidentia.verify.selective_expected import convention
-from evidentia.verify.selective_items import CurveReading, ItemRows, steps_within
-from evidentia.verify.selective_settings import (
-    SelectiveSettings,
+from evidentia.verify.risk_coverage import Want, check_curve_loops
+from evidentia.verify.selective_study import (
+    ItemStudy,
+    convention,
     definitions_of,
-    lacking,
+    recipes_of,
+    replicates,
     suffix_of,
     usable,
+    values_of,
     wants_of,
 )
-from evidentia.verify.tally import Tally
+from evidentia.verify.tally import Tally, compare
 
 FAMILIES = ("measures", "coverage", "truncated")
-LOOPED = 5  # draws that are also built row by row
 
 
-def check_comparison(
-    folder: ResultFolder, settings: SelectiveSettings, other: ItemRows, tally: Tally, progress: Progress | None = None
+def check_selective_comparison(
+    folder: ResultFolder, study: ItemStudy, other: ItemRows, tally: Tally, progress: Progress | None = None
 ) -> None:
     """Recompute every difference, its interval, its p values and its verdict, and everything that is said about them."""
-    pair = ItemContest(settings, other)
-    plan = settings.plan(pair.wants)
-    differences = paired_differences(pair.sides, plan, progress)
-    for b in range(min(LOOPED, plan.resamples)):
-        _check_by_repeated_rows(pair, plan, differences, b, tally)
+    pair = ItemContest(study, other)
+    recipes = recipes_of(pair.wants, pair.sides, side=None)
+    draws = study.draws(pair.sides[0])
+    differences = replicates(recipes, draws, progress)
+    check_curve_loops(recipes, draws, differences, tally)
     compare("comparison", folder.summary["comparison"], pair.comparison(differences), tally)
 
 
@@ -53,62 +55,67 @@ def check_comparison(
 class ItemContest:
     """A run and the baseline it is compared with, over the clusters that both have."""
 
-    settings: SelectiveSettings
+    study: ItemStudy
     other: ItemRows
 
     @cached_property
     def sides(self) -> tuple[ItemRows, ItemRows]:
         """The baseline's items and the run's, of the same clusters."""
-        shared = {*self.other.clusters} & {*self.settings.items.clusters}
-        return self.other.of(shared), self.settings.items.of(shared)
+        shared = {*self.other.clusters} & {*self.study.items.clusters}
+        return self.other.of(shared), self.study.items.of(shared)
 
     @cached_property
     def signals(self) -> list[str]:
         """The confidences that both have."""
-        asked = self.settings.options["confidence"]
+        asked = self.study.options["confidence"]
         if not asked:
-            return [name for name in self.settings.signals if name in self.other.signals]
+            return [name for name in self.study.signals if name in self.other.signals]
         if "all" not in asked:
-            return self.settings.signals
+            return self.study.signals
         return [name for name in usable(self.sides[0]) if name in usable(self.sides[1])]
 
     @cached_property
     def wants(self) -> dict[Want, Definition]:
         """What a run alone reports, and the areas up to the common coverage."""
-        loss, item_max = self.settings.options["loss"], self.settings.item_max
-        norm = loss or ("abs_norm" if item_max is not None else "abs")
+        loss = self.study.options["loss"]
+        norm = loss or ("abs_norm" if self.study.items.item_max is not None else "abs")
         common = [
             f"{base}(ties={ties},loss={of})@C=common"
             for base, of in (("AURC", loss or "abs"), ("AUGRC", norm))
             for ties in ("step", "plateau")
         ]
-        usual = definitions_of(selective_names(self.settings.grid, loss))
-        return wants_of([*definitions_of(common), *(d for d in usual if lacking(d, item_max) is None)], self.signals)
+        usual = definitions_of(selective_names(self.study.grid, loss))
+        return wants_of([*definitions_of(common), *(d for d in usual if self.study.lacking(d) is None)], self.signals)
 
     @cached_property
     def answered(self) -> list[Answered]:
         """How much the baseline and the run answer."""
-        names = self.settings.options["names"]
+        names = self.study.options["names"]
         return [Answered(name, side.predicted, len(side)) for name, side in zip(names, self.sides, strict=True)]
+
+    @cached_property
+    def _values(self) -> list[dict[Want, float]]:
+        """Every number of the baseline, of the run, and their difference; NaN where it is no measurement."""
+        return [values_of(recipes_of(self.wants, self.sides, side)) for side in (0, 1, None)]
 
     def comparison(self, differences: Mapping[Want, Floats]) -> dict[str, Any]:
         """Everything that is reported about the two."""
         first, second = self.answered
-        alpha, resamples = float(self.settings.options["alpha"]), self.settings.resamples
-        points = points_of(self.settings.plan(self.wants), self.sides)
-        deltas = [self._delta(want, d, points[want], differences[want]) for want, d in self.wants.items()]
-        tests = {family: _corrected(deltas, family, alpha) for family in FAMILIES}
-        bounds = [note for family, n in tests.items() for note in never_significant(family, n, resamples, alpha)]
-        reach = {coverage: self._short_of(coverage) for coverage in self.settings.grid}
+        alpha, how = float(self.study.options["alpha"]), self.study.interval
+        deltas = [self._delta(want, d, differences[want]) for want, d in self.wants.items()]
+        families = {family: [delta for delta in deltas if delta["family"] == family] for family in FAMILIES}
+        tests = {family: correct(part, alpha, lambda delta: delta["name"]) for family, part in families.items()}
+        bounds = [note for family, n in tests.items() for note in never_significant(family, n, how.resamples, alpha)]
+        reach = {coverage: self._short_of(coverage) for coverage in self.study.grid}
         return {
             **{"baseline": first.name, "system": second.name},
-            **{"seed": self.settings.seed, "resamples": resamples, "alpha": alpha},
+            **{"seed": how.seed, "resamples": how.resamples, "alpha": alpha},
             **{"participants": len(self.sides[0].clusters), "items": first.items},
             "predicted": {"baseline": first.predicted, "system": second.predicted},
             "cmax": {"baseline": first.predicted / first.items, "system": second.predicted / first.items},
             "common_coverage": min(first.predicted, second.predicted) / first.items,
             "coverages": [{"coverage": float(c), "valid": why is None, "reason": why} for c, why in reach.items()],
-            "deltas": sorted(deltas, key=lambda delta: FAMILIES.index(delta["family"])),
+            "deltas": [delta for part in families.values() for delta in part],
             "notes": [*self._left_out(), *bounds],
         }
 
@@ -116,46 +123,43 @@ class ItemContest:
         return out_of_reach(steps_within(Decimal(coverage), self.answered[0].items)[2], self.answered)
 
     def _left_out(self) -> list[str]:
-        runs = [{*self.other.clusters}, {*self.settings.items.clusters}]
+        runs = [{*self.other.clusters}, {*self.study.items.clusters}]
         extra = [len(runs[0] - runs[1]), len(runs[1] - runs[0])]
         return [
-            f"{side.name}: {counted(count, self.settings.unit)} that the other run lacks are left out"
+            f"{side.name}: {counted(count, self.study.unit)} that the other run lacks are left out"
             for side, count in zip(self.answered, extra, strict=True)
             if count
         ]
 
-    def _delta(self, want: Want, definition: Definition, point: ItemPoint, differences: Floats) -> dict[str, Any]:
-        reading, (first, second) = CurveReading.of(definition), self.answered
-        clusters, left_out = len(self.sides[0].clusters), int(np.count_nonzero(np.isnan(differences)))
+    def _delta(self, want: Want, definition: Definition, differences: Floats) -> dict[str, Any]:
+        reading, clusters = CurveReading.of(definition), len(self.sides[0].clusters)
+        left_out, resamples = int(np.count_nonzero(np.isnan(differences))), self.study.interval.resamples
         refused, untested = self._unfair(reading)
-        limits = percentile_limits(differences, self.settings.level)
+        limits = percentile_limits(differences, self.study.interval.level)
         width = limits is not None and spread_out(*limits)
-        delta = None if refused else point.difference
-        before, after = (convention(reading) if isnan(value) else value for value in point.values)
+        before, after, difference = (values[want] for values in self._values)
+        delta = None if refused or isnan(difference) else difference
+        sides = (
+            SideValue(side.name, convention(reading) if isnan(value) else value, side.items, clusters)
+            for side, value in zip(self.answered, (before, after), strict=True)
+        )
         warnings = [
-            *cluster_warnings(clusters, self.settings.unit),
-            *left_out_warning(left_out, self.settings.resamples),
-            *self._no_interval(reading, point, left_out, width=width),
+            *cluster_warnings(clusters, self.study.unit),
+            *left_out_warning(left_out, resamples),
+            *([] if width or isnan(difference) else [no_interval_of_difference(left_out, resamples)]),
+            *([self._undefined(reading)] if isnan(difference) else []),
+            *refused,
+            *untested,
         ]
-        return {
-            "name": definition.name(SELECTIVE) + suffix_of(want[1], self.signals),
-            "definition": want[0],
-            **{"baseline": first.name, "system": second.name},
-            **{"baseline_value": before, "system_value": after, "delta": delta},
-            "direction": definition.measure.direction,
-            **{"n": first.items, "n_clusters": clusters, "system_n": second.items, "system_n_clusters": clusters},
-            "ci": list(limits) if limits is not None and width and delta is not None else None,
-            "replicates_left_out": left_out,
-            "p": None if delta is None or untested else _p(differences, delta, width),
-            **{"p_holm": None, "verdict": "undefined", "family": family_of(reading)},
-            "warnings": [*warnings, *refused, *untested],
-        }
+        name = definition.name(SELECTIVE) + suffix_of(want[1], self.signals)
+        entry = delta_entry(name, definition, family_of(reading), *sides, delta=delta)
+        p = None if delta is None or untested else _p(differences, delta, width)
+        ci = limits if width and delta is not None else None
+        return judged(entry, ci, left_out=left_out, p=p, warnings=warnings)
 
-    def _no_interval(self, reading: CurveReading, point: ItemPoint, left_out: int, *, width: bool) -> list[str]:
-        if point.difference is None:
-            short = None if reading.cut is None else self._short_of(str(reading.cut))
-            return [short or "undefined for at least one of the two"]
-        return [] if width else [no_interval_of_difference(left_out, self.settings.resamples)]
+    def _undefined(self, reading: CurveReading) -> str:
+        short = None if reading.cut is None else self._short_of(str(reading.cut))
+        return short or "undefined for at least one of the two"
 
     def _unfair(self, reading: CurveReading) -> tuple[list[str], list[str]]:
         """Why a difference is refused, or is not tested, where the two answer different shares of the items."""
@@ -181,32 +185,3 @@ def _p(differences: Floats, delta: float, width: bool) -> float | None:
         return 1.0 if abs(delta) <= SAME else None
     fewer = min(int(np.sum(held <= SAME)), int(np.sum(held >= -SAME)))
     return min(1.0, 2 * (1 + fewer) / (len(held) + 1))
-
-
-def _corrected(deltas: Sequence[dict[str, Any]], family: str, alpha: float) -> int:
-    """Put Holm's correction and the verdict into every tested delta of a family; returns how many there are."""
-    tested = [delta for delta in deltas if delta["family"] == family and delta["p"] is not None]
-    highest = 0.0
-    for place, delta in enumerate(sorted(tested, key=lambda one: float(one["p"]))):
-        highest = max(highest, min(1.0, delta["p"] * (len(tested) - place)))
-        delta["p_holm"], delta["verdict"] = highest, _verdict(delta, highest, alpha)
-    return len(tested)
-
-
-def _verdict(delta: Mapping[str, Any], p: float, alpha: float) -> str:
-    if p > alpha or not delta["delta"]:
-        return "tie"
-    better = (delta["delta"] > 0) == (delta["direction"] == "higher")
-    return "win" if better else "loss"
-
-
-def _check_by_repeated_rows(
-    pair: ItemContest, plan: DrawPlan, differences: Mapping[Want, Floats], b: int, tally: Tally
-) -> None:
-    """A draw again, as rows that repeat the items of the drawn participants in both runs."""
-    times = plan.times(len(pair.sides[0].clusters), b)
-    points = points_of(plan, [side.repeated(times) for side in pair.sides])
-    for want, point in points.items():
-        drawn = float(differences[want][b])
-        where = f"difference of {want[0]} in replicate {b}"
-        tally.number(where, None if isnan(drawn) else drawn, point.difference)

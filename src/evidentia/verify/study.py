@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain
 from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.results.measure import Args
 from evidentia.results.names import Cut
-from evidentia.verify.draws import Bools, Floats, Ints
 from evidentia.verify.evidence import Query, read_queries, read_tune
-from evidentia.verify.folder import ResultFolder
-from evidentia.verify.order import as_numbers, naturally
-from evidentia.verify.tuning import Threshold, decide, tune_thresholds
+from evidentia.verify.folder import ResultFolder, as_numbers, naturally
+from evidentia.verify.tuning import TunedThreshold, decide, tune_thresholds
 
 T = TypeVar("T")
 Group = tuple[tuple[str, str], ...]
@@ -130,7 +128,7 @@ class Study:
     @cached_property
     def n_found(self) -> Floats:
         """How many of the selected sentences are gold."""
-        return self._floats(lambda query: query.right)
+        return self._floats(lambda query: len(set(query.gold or ()) & set(query.selected or ())))
 
     @cached_property
     def gold_ranks(self) -> GoldRanks:
@@ -155,10 +153,9 @@ class Study:
         return self.once("candidates", self._candidates)
 
     def _candidates(self) -> Units:
-        sizes = [len(query.candidates or ()) for query in self.queries]
-        score = np.array(list(chain.from_iterable(query.candidate_scores for query in self.queries)), np.float64)
-        label = np.array(list(chain.from_iterable(query.candidate_labels for query in self.queries)), bool)
-        return Units(score, label, np.repeat(np.arange(len(self)), sizes))
+        pairs = [(at, c) for at, query in enumerate(self.queries) for c in query.candidates or ()]
+        score = np.array([c.score if c.node_prob is None else c.node_prob for _, c in pairs], np.float64)
+        return Units(score, np.array([c.gold for _, c in pairs], bool), np.array([at for at, _ in pairs], np.int64))
 
     def _floats(self, of: Callable[[Query], float | None]) -> Floats:
         return np.array([np.nan if (value := of(query)) is None else value for query in self.queries], np.float64)
@@ -211,7 +208,7 @@ class Study:
         """Whether TUNE and EVAL both have probabilities; else thresholds are about the detection score."""
         return all(query.prob is not None for query in (*self.queries, *self.tune))
 
-    def thresholds(self, cut: Cut) -> dict[str, Threshold]:
+    def thresholds(self, cut: Cut) -> dict[str, TunedThreshold]:
         """The threshold of every fold for a budget, chosen on its TUNE queries."""
         assert cut.value is not None
         budget, by_prob = cut.value, self.tuned_by_prob

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from evidentia.verify.draws import Bools, Floats, Ints
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.verify.recipes import Block
 
 
@@ -20,7 +20,7 @@ from evidentia.verify.recipes import Block
 class Passed:
     """At every threshold, highest first, and for every replicate: found, false alarms, and those exactly at it."""
 
-    found: Floats
+    hits: Floats
     gained: Floats
     alarms: Floats
     tied: Floats
@@ -29,7 +29,7 @@ class Passed:
 
 
 @dataclass(eq=False)
-class Sweep:
+class ThresholdSweep:
     """Counts per threshold and post of what is new there, and what is to be read off."""
 
     positive: Any  # sparse: thresholds x posts
@@ -40,9 +40,9 @@ class Sweep:
     def passed(self, weights: Floats) -> Passed:
         """The counts under weights (posts x replicates)."""
         gained, negative = self.positive @ weights, self.negative @ weights
-        found = np.cumsum(gained, axis=0)
+        hits = np.cumsum(gained, axis=0)
         alarms = np.cumsum(negative[:-1], axis=0)
-        return Passed(found, gained, alarms, self.tied @ weights, gained.sum(axis=0), negative.sum(axis=0))
+        return Passed(hits, gained, alarms, self.tied @ weights, gained.sum(axis=0), negative.sum(axis=0))
 
     def reading(self, key: Hashable, read: Callable[[Passed], Floats]) -> Reading:
         """The recipe of what a function reads off the sweep."""
@@ -50,13 +50,13 @@ class Sweep:
         return Reading(self, key)
 
 
-def sweep_of(score: Floats, label: Bools, post: Ints, posts: int) -> Sweep:
+def sweep_of(score: Floats, label: Bools, post: Ints, posts: int) -> ThresholdSweep:
     """Prepare a sweep over units with scores, labels and posts."""
     thresholds = np.unique(score[label])[::-1]
     at = np.searchsorted(-thresholds, -score, side="left")  # the first threshold that the unit reaches
     reached = np.append(thresholds, np.nan)[at]
     size = len(thresholds)
-    return Sweep(
+    return ThresholdSweep(
         _counted(at, post, label, size, posts),
         _counted(at, post, ~label, size + 1, posts),
         _counted(at, post, ~label & (score == reached), size, posts),
@@ -73,7 +73,7 @@ def _counted(at: Ints, post: Ints, mask: Bools, rows: int, posts: int) -> Any:
 class Reading:
     """A number read off a sweep; all readings of a sweep are taken while its counts are there."""
 
-    sweep: Sweep
+    sweep: ThresholdSweep
     key: Hashable
 
     def values(self, block: Block) -> Floats:
@@ -82,4 +82,5 @@ class Reading:
             passed = self.sweep.passed(block.weights)
             for key, read in self.sweep.readings.items():
                 block.swept[id(self.sweep), key] = read(passed)
-        return block.swept[id(self.sweep), self.key]
+        values: Floats = block.swept[id(self.sweep), self.key]
+        return values

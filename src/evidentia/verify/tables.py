@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evidentia.results.profiles import CONFUSION
-from evidentia.verify.others import Other, other_definitions
-from evidentia.verify.points import Points
+from evidentia.verify.points import Points, expected_entry, other_definitions
 from evidentia.verify.sheet import Cell, Sheet
 
 BY_CRITERION = (
@@ -24,6 +23,10 @@ STANDARD = {
 ABOUT = ("population", "meaning")
 CELLS = ("TP", "FP", "FN", "TN")
 RATES = tuple(name for name in CONFUSION if name not in CELLS)
+MEASURES = (
+    *("measure", "value", "ci_low", "ci_high", "fold_mean", "fold_std", "folds_used", "population", "n"),
+    *("n_clusters", "degenerate", "warnings", "definition", "meaning"),
+)
 BINS = ("low", "high", "n", "mean_prob", "positive_share")
 
 
@@ -45,33 +48,20 @@ def all_tables(summary: Mapping[str, Any], points: Points, *, asked_by_name: boo
 
 def _measures(summary: Mapping[str, Any], points: Points) -> Sheet:
     """Every number over the whole run; its interval and the words about it are verified in the summary."""
-    rows: list[tuple[Cell, ...]] = []
+    rows = []
     for name, entry in points.expected.entries.items():
-        if entry.group:
-            continue
-        reported, number, folds = summary["measures"].get(name, {}), points.number(entry), points.folds(entry)
-        low, high = reported.get("ci") or (None, None)
-        over = (None, None, None) if folds is None else (folds.mean, folds.std, folds.used)
-        words = (entry.definition.population.words, number.n, number.clusters, number.flaw)
-        notes = "; ".join(reported.get("warnings", ()))
-        rows.append(
-            (
-                name,
-                number.value,
-                low,
-                high,
-                *over,
-                *words,
-                notes,
-                entry.definition.expanded,
-                entry.definition.measure.meaning,
-            )
-        )
-    columns = (
-        *("measure", "value", "ci_low", "ci_high", "fold_mean", "fold_std", "folds_used", "population", "n"),
-        *("n_clusters", "degenerate", "warnings", "definition", "meaning"),
-    )
-    return Sheet("tables/measures", columns, tuple(rows))
+        if not entry.group:
+            reported = summary["measures"].get(name, {})
+            low, high = reported.get("ci") or (None, None)
+            about = {
+                "measure": name,
+                "ci_low": low,
+                "ci_high": high,
+                "warnings": "; ".join(reported.get("warnings", ())),
+            }
+            cells = expected_entry(entry, points) | about
+            rows.append(tuple(cells[column] for column in MEASURES))
+    return Sheet("tables/measures", MEASURES, tuple(rows))
 
 
 def _labels(points: Points, column: str) -> tuple[str, ...]:
@@ -154,12 +144,11 @@ def _others(summary: Mapping[str, Any], points: Points) -> Sheet:
     """The rows that the summary lists, with recomputed values."""
     known = {(other.name, other.definition.expanded): other for other in other_definitions(points)}
     listed = [known.get((entry["name"], entry["definition"])) for entry in summary["other_definitions"]]
-    rows = tuple(_other_row(points, other) for other in listed if other is not None)
+    rows = tuple(
+        (o.name, points.value(o.name), o.outcome.value, ", ".join(o.profiles), o.definition.expanded)
+        for o in listed
+        if o is not None
+    )
     return Sheet(
         "tables/other_definitions", ("name", "value here", "other value", "profiles", "other definition"), rows
     )
-
-
-def _other_row(points: Points, other: Other) -> tuple[Cell, ...]:
-    here = points.value(other.name)
-    return (other.name, here, other.outcome.value, ", ".join(other.profiles), other.definition.expanded)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 TOLERANCE = 1e-9
@@ -59,3 +60,19 @@ def _near(theirs: float, ours: float) -> bool:
 
 def _plain(value: object) -> Plain:
     return value if isinstance(value, str | int | float | bool) or value is None else repr(value)
+
+
+def compare(where: str, reported: object, computed: object, tally: Tally) -> None:
+    """Compare nested content: keys and counts exactly, other numbers up to the tolerance."""
+    if isinstance(reported, Mapping) and isinstance(computed, Mapping):
+        tally.exact(f"{where}: keys", list(reported), list(computed))
+        for key in reported.keys() & computed.keys():
+            compare(f"{where}: {key}", reported[key], computed[key], tally)
+    elif isinstance(reported, list) and isinstance(computed, list):
+        tally.exact(f"{where}: length", len(reported), len(computed))
+        for at, (mine, other) in enumerate(zip(reported, computed, strict=False)):
+            compare(f"{where}[{at}]", mine, other, tally)
+    elif isinstance(computed, float):
+        tally.number(where, reported, computed)
+    else:
+        tally.exact(where, reported, computed)

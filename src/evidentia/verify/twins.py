@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from evidentia.array_types import Bools, Floats
 from evidentia.errors import EvidentiaError
 from evidentia.results.catalogue import Definition
 from evidentia.results.measure import Args
-from evidentia.verify.draws import Bools, Floats
 from evidentia.verify.recipes import over
 from evidentia.verify.study import Study
 from evidentia.verify.sweeps import Passed

@@ -1,12 +1,23 @@
-"""Many replicates of a selective run side by side: the list of each is written out in full, and read by place."""
+"""Risk-coverage curves in every draw: the items of each are written out in full, and read by place."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import cached_property
 
 import numpy as np
 
 from evidentia.array_types import Bools, Floats, Ints
+from evidentia.verify.draws import Draws
+from evidentia.verify.items import CurveReading, ItemRows, steps_within
+from evidentia.verify.plan import LOOPS
+from evidentia.verify.recipes import Block, on_all
+from evidentia.verify.tally import Tally
+
+Want = tuple[str, str | None]  # an expanded definition, and the confidence that orders
+JOINT = "Joint"  # the joint risk at a coverage, for the bands of a figure
 
 
 class Lists:
@@ -162,3 +173,119 @@ def tie_range(lists: Lists, joint: bool) -> tuple[float, float, float, int]:
         for order in orders
     )
     return best, expected, worst, int(sizes[sizes > 1].sum())
+
+
+class DrawnItems:
+    """One run in a block of draws; one order is written out at a time, so that memory stays bounded."""
+
+    def __init__(self, items: ItemRows, block: Block) -> None:
+        times = block.weights.T.astype(np.int64)
+        self.items = items
+        self.copies = times[:, items.owner[items.held]]
+        self.total: Ints = times @ np.bincount(items.owner, minlength=len(items.clusters))
+        self.predicted: Ints = self.copies.sum(axis=1)
+        self._steps: dict[Decimal, tuple[Ints, Floats, Ints]] = {}
+        self._rising: dict[str, Lists] = {}  # every confidence shares the best order
+        self._own: tuple[object, Lists] | None = None
+
+    def own(self, signal: str | None, loss: str) -> Lists:
+        """The items by confidence; those of the last confidence are kept."""
+        if self._own is None or self._own[0] != (signal, loss):
+            losses = self.items.losses(loss)
+            sure = np.zeros(len(losses)) if signal is None else self.items.signals[signal][self.items.held]
+            self._own = ((signal, loss), self._listed(losses, -sure))
+        return self._own[1]
+
+    def rising(self, loss: str) -> Lists:
+        """The items with ascending losses: the best order that there is."""
+        if loss not in self._rising:
+            losses = self.items.losses(loss)
+            self._rising[loss] = self._listed(losses, losses)
+        return self._rising[loss]
+
+    def _listed(self, losses: Floats, key: Floats) -> Lists:
+        order = np.argsort(key, kind="stable")
+        ranked = key[order]
+        runs = np.cumsum(np.append(False, ranked[1:] != ranked[:-1]))[: len(ranked)]
+        return Lists(losses[order], runs, self.copies[:, order], self.total)
+
+    def steps(self, cut: Decimal) -> tuple[Ints, Floats, Ints]:
+        """In every draw: whole items within a coverage, the part of the next one, and how many reach it."""
+        if cut not in self._steps:
+            totals, where = np.unique(self.total, return_inverse=True)
+            steps = [steps_within(cut, total) if total else (0, 0.0, 1) for total in totals.tolist()]
+            whole, rest, count = (np.array(part)[where] for part in zip(*steps, strict=True))
+            self._steps[cut] = whole, rest, count
+        return self._steps[cut]
+
+    def values(self, reading: CurveReading, signal: str | None, common: Ints) -> Floats:
+        """A reading in every draw; NaN where it is no measurement."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if reading.base == "Cmax":
+                return self.predicted / self.total
+            own = self.own(signal, reading.loss)
+            if reading.kind == "coverage" and reading.cut is not None:
+                count = self.steps(reading.cut)[2]
+                there = count <= self.predicted
+                return np.where(there, own.point(reading.base == JOINT, np.where(there, count, 0)), np.nan)
+            values = own.point(False, self.predicted) if reading.base == "MAE" else self._areas(reading, own, common)
+        return np.where(self.predicted > 0, values, np.nan)
+
+    def _areas(self, reading: CurveReading, own: Lists, common: Ints) -> Floats:
+        joint, ties = "AUGRC" in reading.base, str(reading.ties)
+        if reading.order == "oracle":
+            return self.rising(reading.loss).best(joint, ties)
+        end, rest = common if reading.common else self.predicted, np.zeros(len(common))
+        if reading.cut is not None:
+            end, rest, _ = self.steps(reading.cut)
+        area = own.area(joint, ties, end, rest)
+        if reading.base.startswith("e"):
+            return np.maximum(area - self.rising(reading.loss).best(joint, ties), 0.0)
+        return area * self.total / self.predicted if reading.base.startswith("n") else area
+
+    def enough(self, reading: CurveReading, common: Ints) -> Bools:
+        """Where a draw predicts as many items as the cut asks for."""
+        if reading.kind is None:
+            return np.ones(len(common), np.bool_)
+        return common > 0 if reading.cut is None else self.steps(reading.cut)[2] <= self.predicted
+
+
+@dataclass(frozen=True, eq=False)
+class CurveRecipe:
+    """A reading of one of the runs, or without a ``side`` last minus first where all reach its coverage."""
+
+    runs: tuple[ItemRows, ...]
+    reading: CurveReading
+    signal: str | None
+    side: int | None = 0
+
+    def values(self, block: Block) -> Floats:
+        """One value per replicate, NaN where it is no measurement."""
+        drawn = [_drawn(block, items) for items in self.runs]
+        common = np.minimum.reduce([run.predicted for run in drawn])
+        if self.side is not None:
+            return drawn[self.side].values(self.reading, self.signal, common)
+        reached = np.logical_and.reduce([run.enough(self.reading, common) for run in drawn])
+        first, last = (run.values(self.reading, self.signal, common) for run in (drawn[0], drawn[-1]))
+        return np.where(reached, last - first, np.nan)
+
+
+def _drawn(block: Block, items: ItemRows) -> DrawnItems:
+    known: DrawnItems | None = block.swept.get(id(items))
+    if known is None:
+        known = block.swept[id(items)] = DrawnItems(items, block)
+    return known
+
+
+def check_curve_loops(
+    recipes: Mapping[Want, CurveRecipe], draws: Draws, values: Mapping[Want, Floats], tally: Tally
+) -> None:
+    """Some replicates again, as rows that repeat the items of the drawn participants."""
+    for replicate in range(min(LOOPS, draws.resamples)):
+        times = np.bincount(draws.picks(replicate), minlength=draws.posts)
+        rows = {id(run): run.repeated(times) for recipe in recipes.values() for run in recipe.runs}
+        again = [replace(recipe, runs=tuple(rows[id(run)] for run in recipe.runs)) for recipe in recipes.values()]
+        for want, value in zip(recipes, on_all(again, draws.posts), strict=True):
+            drawn = float(values[want][replicate])
+            where = f"{want[0]}: replicate {replicate}, by a plain loop"
+            tally.number(where, None if np.isnan(drawn) else drawn, value)

@@ -12,8 +12,7 @@ import numpy as np
 
 from evidentia.array_types import Bools, Floats, Ints
 from evidentia.results.catalogue import Definition
-from evidentia.verify.folder import ResultFolder, unquoted
-from evidentia.verify.order import as_numbers
+from evidentia.verify.folder import ResultFolder, as_numbers, unquoted
 
 FIXED = frozenset({"cluster_id", "item", "pred", "gt"})
 
@@ -28,6 +27,7 @@ class ItemRows:
     pred: Floats
     gt: Floats
     signals: Mapping[str, Floats]
+    item_max: float | None  # the largest possible error
 
     def __len__(self) -> int:
         return len(self.owner)
@@ -47,7 +47,8 @@ class ItemRows:
         place = {name: at for at, name in enumerate(clusters)}
         owner = np.array([place.get(name, -1) for name in self.clusters], np.int64)[self.owner[rows]]
         signals = {name: values[rows] for name, values in self.signals.items()}
-        return ItemRows(clusters, owner, tuple(self.names[at] for at in rows), self.pred[rows], self.gt[rows], signals)
+        names = tuple(self.names[at] for at in rows)
+        return ItemRows(clusters, owner, names, self.pred[rows], self.gt[rows], signals, self.item_max)
 
     def of(self, clusters: Collection[str]) -> ItemRows:
         """The rows of these clusters."""
@@ -63,7 +64,7 @@ class ItemRows:
         """Whether every predicted item has a value of this confidence."""
         return signal in self.signals and not np.isnan(self.signals[signal][self.held]).any()
 
-    def losses(self, loss: str, item_max: float | None) -> Floats:
+    def losses(self, loss: str) -> Floats:
         """How wrong each predicted item is."""
         error: Floats = self.pred[self.held] - self.gt[self.held]
         if loss == "squared":
@@ -71,12 +72,12 @@ class ItemRows:
         if loss == "zero_one":
             return np.where(error == 0, 0.0, 1.0)
         error = np.abs(error)
-        return error / item_max if loss == "abs_norm" and item_max is not None else error
+        return error / self.item_max if loss == "abs_norm" and self.item_max is not None else error
 
 
 def read_items(folder: ResultFolder, name: str) -> ItemRows:
     """The items of a run."""
-    rows = folder.rows(name)
+    rows, largest = folder.rows(name), folder.manifest["options"]["item_max"]
     clusters = as_numbers({row["cluster_id"] for row in rows})
     place = {cluster: at for at, cluster in enumerate(clusters)}
 
@@ -86,10 +87,11 @@ def read_items(folder: ResultFolder, name: str) -> ItemRows:
     return ItemRows(
         clusters,
         np.array([place[row["cluster_id"]] for row in rows], np.int64),
-        tuple(row["item"] for row in rows),
+        tuple(unquoted(row["item"]) for row in rows),
         column("pred"),
         column("gt"),
         {unquoted(key): column(key) for key in (rows[0] if rows else ()) if key not in FIXED},
+        None if largest is None else float(largest),
     )
 
 
