@@ -62,11 +62,10 @@ def one_size(size: int) -> dict[str, Any]:
     """Train one fold of the default pipeline, then ask it about all posts as if they were new."""
     from evidentia.pipeline.build import system_of
     from evidentia.pipeline.config import parse_config
-    from evidentia.pipeline.fold import run_step
     from evidentia.pipeline.plan import Plan
     from evidentia.pipeline.stage import View
     from evidentia.pipeline.system import GATE
-    from evidentia.pipeline.work import after
+    from evidentia.pipeline.work import after, run_step
     from evidentia.synth import synthetic_corpus
 
     posts = synthetic_corpus(posts=size)

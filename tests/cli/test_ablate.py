@@ -276,6 +276,7 @@ def timeless(folder: Path) -> dict[str, Any]:
     return {**files, **said}
 
 
+@pytest.mark.slow
 def test_an_ablation_that_was_stopped_over_and_over_ends_with_the_same_bytes(bare: Path, home: Path) -> None:
     out = home / "stopped"
     words = ("ablate", home / "bare.toml", "-o", out, "--seeds", 2, "--resamples", 20, *BRIEF)

@@ -113,7 +113,7 @@ REFUSED = {
     "qrels without a run": (("--qrels", "run.csv"), "together with --run"),
     "no input at all": ((), "Give a run table"),
     "an unknown card": (("run.csv", "--card", "nope"), "redsm5"),
-    "an unknown way with ties": (("--qrels", "q", "--run", "r", "--ties", "random"), "'input'"),
+    "an unknown way with ties": (("--qrels", "q", "--run", "r", "--ties", "random"), "--ties must be input or trec"),
     "a mapping of TREC files": (("--qrels", "q", "--run", "r", "--map", "prob=x"), "do not apply to TREC"),
     "a card for TREC files": (("--qrels", "q", "--run", "r", "--card", "redsm5"), "--card"),
     "an unknown option": (("run.csv", "--resample", "5"), "No such option"),

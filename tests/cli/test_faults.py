@@ -62,6 +62,7 @@ def writers(files: Files, saved: Saved, disk: Path) -> dict[str, tuple[object, .
 NAMES = list(writers(Files(Path(), Path()), Saved(None, Path()), Path()))  # type: ignore[arg-type]
 
 
+@pytest.mark.sample(every=3)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_full_disk_is_said_and_nothing_is_left(
     name: str, files: Files, split_files: Files, saved: Saved, disk: Path
@@ -165,6 +166,7 @@ def test_what_an_encoding_lacks_is_escaped(encoding: str, foreign: Path) -> None
     assert b"n\\u00f6\\u65e5" in ran.stderr
 
 
+@pytest.mark.sample(every=3)
 @linux
 @pytest.mark.parametrize(
     "words", [("--help",), ("--version",), ("measures",), ("validate",), ("evaluate",), ("evaluate", "--json")]

@@ -14,7 +14,7 @@ import pytest
 
 from evidentia import running
 from evidentia.corpus.write import write_corpus
-from evidentia.pipeline import extras, plan
+from evidentia.pipeline import extras
 from evidentia.pipeline.config import read_config
 from evidentia.synth import synthetic_corpus
 
@@ -81,7 +81,7 @@ def begun(home: Path) -> Path:
 
     shutil.rmtree(home / "out")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plan, "run_jobs", stop)
+        patch.setattr(running, "compute", stop)
         ran = evidentia("run", home / "pipeline.toml", "-o", home / "out", *QUICK)
     assert ran == Ran(130, "", "evidentia: stopped. What was done is kept: continue with --resume.\n")
     assert sorted(contents(home / "out")) == ["work/lock", "work/state.json"]
@@ -231,7 +231,7 @@ PATCH = """
 import sys
 if any("evidentia.pipeline.workers" in word for word in sys.orig_argv):  # in workers alone
     from evidentia.errors import InputError
-    from evidentia.pipeline.stages.bm25 import Bm25
+    from evidentia.pipeline.stages.retrievers import Bm25
 
     def fit(self, inputs, lesson, *, seed):
         raise {error}

@@ -28,7 +28,16 @@ def test_a_synthetic_run_from_end_to_end_in_a_process_of_its_own(tmp_path: Path)
     assert "few_shot (B) minus zero_shot (A): the same 10 participants and draws" in ran.out
     assert "Research software, not a medical device." in ran.out
     written = contents(tmp_path / "out")
-    tables = ("measures", "matched_coverage", "tie_sensitivity", "signals", "coverages")
+    tables = (
+        "measures",
+        "matched_coverage",
+        "tie_sensitivity",
+        "signals",
+        "coverages",
+        "by_item",
+        "confusion",
+        "cut_offs",
+    )
     deltas = ("deltas_measures", "deltas_coverage", "deltas_truncated")
     curves = [f"risk_coverage_{band}{signal}" for band in ("", "band_") for signal in ("1_llm", "2_total_evidence")]
     assert set(written) == {
@@ -73,7 +82,8 @@ def test_the_largest_error_of_a_table_makes_its_normalised_loss(runs: Abstaining
 @pytest.mark.parametrize("loss", ["abs", "abs_norm", "zero_one", "squared"])
 def test_one_loss_is_that_of_every_measure(loss: str, runs: Abstaining) -> None:
     measures = summary_of(runs.few, "--confidence", "llm", "--loss", loss)["measures"]
-    definitions = {name: entry["definition"] for name, entry in measures.items() if name != "Cmax"}
+    definitions = {name: entry["definition"] for name, entry in measures.items() if name.startswith(("AU", "MAE"))}
+    assert len(definitions) > 50
     assert [name for name, definition in definitions.items() if f"loss={loss}" not in definition] == []
 
 
@@ -109,7 +119,20 @@ def test_only_the_measures_that_were_named(runs: Abstaining) -> None:
     ran = evidentia("selective", runs.few, "--measures", "AURC(ties=plateau),AUGRC@C=0.4,Cmax", *FEW)
     assert [name in ran.out for name in ("AURC(ties=plateau)", "AUGRC@C=0.4", "Cmax")] == [True] * 3
     assert "matched coverage" not in ran.out
-    assert list(summary_of(runs.few, "--confidence", "llm", "--measures", "MAE,AURC")["measures"]) == ["MAE", "AURC"]
+    measures = list(summary_of(runs.few, "--confidence", "llm", "--measures", "MAE,AURC")["measures"])
+    assert measures[:2] == ["MAE", "AURC"]
+    assert len(measures) == 2 + 8, "MAE is also reported item by item"
+    named = summary_of(runs.few, "--measures", "TotalMAE,MAE[item=Sleep],WeightedKappa[item=Tired]")["measures"]
+    assert list(named) == ["TotalMAE", "MAE[item=Sleep]", "WeightedKappa[item=Tired]"]
+
+
+def test_a_table_has_no_totals_and_an_item_that_is_not_asked_is_refused(runs: Abstaining) -> None:
+    table = evidentia("selective", runs.table, "--measures", "TotalMAE", *FEW)
+    assert table.code == 2
+    assert "needs a run of a questionnaire" in table.err
+    unknown = evidentia("selective", runs.few, "--measures", "MAE[item=Joy]", *FEW)
+    assert unknown.code == 2
+    assert "no group [item=Joy]" in unknown.err
 
 
 def test_columns_are_mapped_and_cells_are_split_as_in_other_commands(tmp_path: Path) -> None:

@@ -119,6 +119,7 @@ def test_what_was_asked_for_is_what_is_evaluated(tmp_path: Path) -> None:
         assert ranked[name]["value"] == pytest.approx(summary["measures"][name]["value"], abs=1e-12)
 
 
+@pytest.mark.slow
 def test_the_demo_goes_from_invented_texts_to_a_verified_result(tmp_path: Path) -> None:
     ran = evidentia("demo", "-o", tmp_path / "out", "--posts", 40, "--workers", 1)
     assert (ran.code, ran.err) == (0, "")

@@ -6,26 +6,23 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from evidentia.cli import options
+from evidentia.cli.options import argument, option
 from evidentia.cli.progress import progress_bar
 from evidentia.cli.run import Resume, Workers, note, show_finished, stoppable
 
 
 def ablate(
-    config: Annotated[Path, typer.Argument(help="The configuration, a TOML file.")],
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="OUT", help="Folder for everything.")],
-    seeds: Annotated[int, typer.Option("--seeds", help="Repeat with other seeds and report the spread.")] = 1,
+    config: Annotated[Path, argument("The configuration, a TOML file.")],
+    out: options.Everything,
+    seeds: Annotated[int, option("--seeds", "Repeat with other seeds and report the spread.")] = 1,
     resume: Resume = False,
     workers: Workers = None,
-    resamples: Annotated[
-        int, typer.Option("--resamples", help="Bootstrap resamples of posts; 0 turns intervals off.")
-    ] = 10_000,
-    no_verify: Annotated[bool, typer.Option("--no-verify", help="Do not recompute the last result.")] = False,
-    no_report: Annotated[bool, typer.Option("--no-report", help="Draw no pages and no figures.")] = False,
+    resamples: options.Resamples = 10_000,
+    no_verify: Annotated[bool, option("--no-verify", "Do not recompute the last result.")] = False,
+    no_report: Annotated[bool, option("--no-report", "Draw no pages and no figures.")] = False,
     max_bytes: options.MaxBytes = options.MAX_BYTES,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Judge the pipeline one stage longer each time: figures, paired deltas, the sweep over gamma, the grid of thresholds.
 
@@ -48,5 +45,4 @@ def ablate(
         )
     if not quiet:
         print_ablation(ablation, out)
-    if not ablation.passed:
-        raise typer.Exit(1)
+    options.exit_unless(ablation.passed)

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from evidentia.cli import options
+from evidentia.cli.options import argument, option
 from evidentia.cli.progress import progress_bar
 from evidentia.cli.source import refuse
 from evidentia.errors import counted
@@ -18,12 +19,10 @@ app = typer.Typer(
 )
 
 Folder = Annotated[
-    Path, typer.Argument(metavar="FOLDER", help="Holds documents.jsonl, criteria.jsonl and labels.csv, also gzipped.")
+    Path, argument("Holds documents.jsonl, criteria.jsonl and labels.csv, also gzipped.", metavar="FOLDER")
 ]
-Splitter = Annotated[
-    str, typer.Option("--splitter", help="Cuts posts that are given as text: pysbd, sentencex or lines.")
-]
-NoLabels = Annotated[bool, typer.Option("--no-labels", help="Neither need nor read labels.csv.")]
+Splitter = Annotated[str, option("--splitter", "Cuts posts that are given as text: pysbd, sentencex or lines.")]
+NoLabels = Annotated[bool, option("--no-labels", "Neither need nor read labels.csv.")]
 
 
 @app.command()
@@ -31,7 +30,7 @@ def stats(
     folder: Folder,
     splitter: Splitter = "pysbd",
     no_labels: NoLabels = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON.")] = False,
+    as_json: Annotated[bool, option("--json", "Print the numbers as JSON.")] = False,
     max_bytes: options.MaxBytes = options.MAX_BYTES,
 ) -> None:
     """Say how many posts, sentences and queries a corpus has, and how much evidence by criterion."""
@@ -71,15 +70,13 @@ def validate(
 @app.command("import-redsm5")
 def import_redsm5(
     folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Holds redsm5_posts.csv and redsm5_annotations.csv, also gzipped.")
+        Path, argument("Holds redsm5_posts.csv and redsm5_annotations.csv, also gzipped.", metavar="DIR")
     ],
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="CORPUS", help="Folder for the corpus.")],
-    splitter: Annotated[
-        str, typer.Option("--splitter", help="Cuts what is not annotated: pysbd, sentencex or lines.")
-    ] = "pysbd",
-    force: Annotated[bool, typer.Option("--force", help="Replace CORPUS if it is a corpus and nothing else.")] = False,
+    out: Annotated[Path, option("-o --out CORPUS", "Folder for the corpus.")],
+    splitter: Annotated[str, option("--splitter", "Cuts what is not annotated: pysbd, sentencex or lines.")] = "pysbd",
+    force: Annotated[bool, option("--force", "Replace CORPUS if it is a corpus and nothing else.")] = False,
     max_bytes: options.MaxBytes = options.MAX_BYTES,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Make a corpus of ReDSM5 as its authors distribute it; you need access to their files.
 

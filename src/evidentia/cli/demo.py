@@ -6,8 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
+from evidentia.cli import options
+from evidentia.cli.options import option
 from evidentia.cli.progress import progress_bar
 from evidentia.cli.run import Workers, show_judged, stoppable
 from evidentia.errors import OutputError
@@ -16,17 +16,13 @@ CONTRACT_POSTS = 1477
 
 
 def demo(
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="OUT", help="Folder for everything.")] = Path(
-        "evidentia-demo"
-    ),
-    posts: Annotated[int, typer.Option("--posts", help="How many posts to invent.", min=20)] = CONTRACT_POSTS,
-    seed: Annotated[int, typer.Option("--seed", help="Same seed, same posts, same folds.")] = 7,
-    resamples: Annotated[
-        int, typer.Option("--resamples", help="Bootstrap resamples of posts; 0 turns intervals off.")
-    ] = 10_000,
+    out: options.Everything = Path("evidentia-demo"),
+    posts: Annotated[int, option("--posts", "How many posts to invent.", min=20)] = CONTRACT_POSTS,
+    seed: Annotated[int, option("--seed", "Same seed, same posts, same folds.")] = 7,
+    resamples: options.Resamples = 10_000,
     workers: Workers = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace OUT if it is an earlier demo.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    force: Annotated[bool, option("--force", "Replace OUT if it is an earlier demo.")] = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Invent a corpus, run the default pipeline on it, and judge it.
 

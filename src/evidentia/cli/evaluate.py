@@ -7,11 +7,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from evidentia.cli import options
+from evidentia.cli.options import argument, option
 from evidentia.cli.progress import progress_bar
-from evidentia.cli.source import group_columns, interval_method, read_source
+from evidentia.cli.source import group_columns, read_source
 from evidentia.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,46 +18,35 @@ if TYPE_CHECKING:
 
 
 def evaluate(
-    run: Annotated[Path | None, typer.Argument(help="The run: CSV, Parquet or JSONL, also gzipped.")] = None,
+    run: Annotated[Path | None, argument("The run: CSV, Parquet or JSONL, also gzipped.")] = None,
     candidates: options.CandidatesFile = None,
     tune: options.TuneFile = None,
     mapping: options.Mapped = None,
     profile: options.ProfileName = "contract",
-    dual: Annotated[
-        bool, typer.Option("--dual", help="Ranking measures over all queries beside the positives.")
-    ] = False,
-    measures: Annotated[
-        list[str] | None, typer.Option("--measures", metavar="NAMES", help="Only these, for example AUROC,nDCG@10.")
-    ] = None,
+    dual: Annotated[bool, option("--dual", "Ranking measures over all queries beside the positives.")] = False,
+    measures: Annotated[list[str] | None, option("--measures NAMES", "Only these, for example AUROC,nDCG@10.")] = None,
     by: options.By = None,
     card: options.Card = None,
     thresholds: Annotated[
-        Path | None,
-        typer.Option("--thresholds", metavar="FILE", help="Apply what `evidentia tune` chose, fold by fold."),
+        Path | None, option("--thresholds FILE", "Apply what `evidentia tune` chose, fold by fold.")
     ] = None,
-    k: Annotated[
-        list[str] | None, typer.Option("--k", metavar="LIST", help="Depths of ranking measures: 1,5,10.")
-    ] = None,
+    k: Annotated[list[str] | None, option("--k LIST", "Depths of ranking measures: 1,5,10.")] = None,
     qrels: options.Qrels = None,
     trec_run: options.TrecRun = None,
     ties: options.Ties = "input",
     delimiter: options.Delimiter = ",",
     max_bytes: options.MaxBytes = options.MAX_BYTES,
     allow_disjoint: options.AllowDisjoint = False,
-    resamples: Annotated[
-        int, typer.Option("--resamples", help="Bootstrap resamples of posts; 0 turns intervals off.")
-    ] = 10_000,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the resamples.")] = 7,
-    ci: Annotated[float, typer.Option("--ci", help="Level of the intervals.")] = 0.95,
-    ci_method: Annotated[
-        str, typer.Option("--ci-method", help="auto (the best for each measure), percentile or bca.")
-    ] = "auto",
-    stratify: Annotated[bool, typer.Option("--stratify", help="Resample within folds.")] = False,
+    resamples: options.Resamples = 10_000,
+    seed: options.SampleSeed = 7,
+    ci: options.Level = 0.95,
+    ci_method: Annotated[str, option("--ci-method", "auto (the best for each measure), percentile or bca.")] = "auto",
+    stratify: Annotated[bool, option("--stratify", "Resample within folds.")] = False,
     no_report: options.NoReport = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace OUT if it is an earlier result.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print only the summary, as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
-    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="OUT", help="Folder for the result.")] = None,
+    force: options.Force = False,
+    as_json: options.AsJson = False,
+    quiet: options.Quiet = False,
+    out: options.Out = None,
 ) -> None:
     """Evaluate a run: every measure, under a named definition, with folds and groups.
 
@@ -98,7 +86,7 @@ def evaluate(
             resamples=resamples,
             seed=seed,
             ci=ci,
-            ci_method=interval_method(ci_method),
+            ci_method=options.choice("--ci-method", ci_method, options.INTERVALS),
             stratify=stratify,
             command=command_line(sys.argv[1:]),
             reading={
@@ -110,22 +98,23 @@ def evaluate(
             report=False if no_report else None,
             progress=progress,
         )
+    save_and_show(evaluation, out, force=force, as_json=as_json, quiet=quiet, everything=bool(named))
+
+
+def save_and_show(
+    evaluation: Evaluation, out: Path | None, *, force: bool, as_json: bool, quiet: bool, everything: bool
+) -> None:
+    """Write the result and print it for a person, or as JSON for a program; exit 1 where a check failed."""
+    from evidentia.report.console import print_result
+
     if out is not None:
         with progress_bar("writing", quiet=quiet or as_json):
             evaluation.save(out, force=force)
-    show(evaluation, out, as_json=as_json, quiet=quiet, named=bool(named))
-    if not evaluation.passed:
-        raise typer.Exit(1)
-
-
-def show(evaluation: Evaluation, out: Path | None, *, as_json: bool, quiet: bool, named: bool = False) -> None:
-    """Print the result for a person, or as JSON for a program."""
-    from evidentia.report.console import print_summary
-
     if as_json:
         sys.stdout.write(evaluation.to_json())
     elif not quiet:
-        print_summary(evaluation, out, everything=named)
+        print_result(evaluation, out, everything=everything)
+    options.exit_unless(evaluation.passed)
 
 
 def command_line(arguments: list[str]) -> str:
@@ -135,18 +124,18 @@ def command_line(arguments: list[str]) -> str:
     'evidentia evaluate run.csv -o OUT --by w/m'
     """
     words: list[str] = []
-    for before, argument in zip(["", *arguments], arguments, strict=False):
+    for before, word in zip(["", *arguments], arguments, strict=False):
         if before in {"-o", "--out"}:
             words.append("OUT")
-        elif argument.startswith("--out="):
+        elif word.startswith("--out="):
             words.append("--out=OUT")
-        elif argument.startswith("-o") and not argument.startswith("--") and argument != "-o":
+        elif word.startswith("-o") and not word.startswith("--") and word != "-o":
             words.append("-oOUT")
         else:
-            option, equals, value = argument.partition("=")
-            attached = argument.startswith("--") and equals
-            words.append(f"{option}={_file_name(value)}" if attached else _file_name(argument))
-    return " ".join(["evidentia", *(shlex.quote(word) for word in words)])
+            option, equals, value = word.partition("=")
+            attached = word.startswith("--") and equals
+            words.append(f"{option}={_file_name(value)}" if attached else _file_name(word))
+    return " ".join(["evidentia", *(shlex.quote(part) for part in words)])
 
 
 def _file_name(word: str) -> str:

@@ -5,16 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from evidentia.cli import options
+from evidentia.cli.options import argument
 from evidentia.cli.source import group_columns, read_source
 from evidentia.errors import InputError
 
 
 def explain(
-    name: Annotated[str, typer.Argument(help="A measure, for example MAP@10, ndcg_cut_10, TPR@FPR=5% or AURC.")],
-    run: Annotated[Path | None, typer.Argument(help="A run, to see each definition's value on it.")] = None,
+    name: Annotated[str, argument("A measure, for example MAP@10, ndcg_cut_10, TPR@FPR=5% or AURC.")],
+    run: Annotated[Path | None, argument("A run, to see each definition's value on it.")] = None,
     profile: options.ProfileName = "contract",
     candidates: options.CandidatesFile = None,
     mapping: options.Mapped = None,
@@ -28,7 +27,7 @@ def explain(
     """Explain a measure in words and formula and, given a run, show numerator, denominator and value of each definition."""
     from evidentia.evaluation.explain import explain_name
     from evidentia.measures import profile_named, resolve
-    from evidentia.report.console import print_explanation
+    from evidentia.report.reference import print_explanation
     from evidentia.results.profiles import SELECTIVE
 
     chosen = profile_named(profile, of_items=True)

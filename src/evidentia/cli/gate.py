@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from evidentia.cli import options
+from evidentia.cli.options import option
 from evidentia.cli.progress import progress_bar
 from evidentia.errors import OutputError
 
@@ -15,18 +14,14 @@ from evidentia.errors import OutputError
 def gate(
     out: options.ResultFolder,
     target: Annotated[
-        list[str] | None,
-        typer.Option("--target", metavar="TARGET", help="For example 'AUROC>=0.85'; default: those of the contract."),
+        list[str] | None, option("--target TARGET", "For example 'AUROC>=0.85'; default: those of the contract.")
     ] = None,
     card: options.Card = None,
-    markdown: Annotated[
-        Path | None, typer.Option("--markdown", metavar="FILE", help="Also write a checklist with reporting items.")
-    ] = None,
+    markdown: Annotated[Path | None, option("--markdown FILE", "Also write a checklist with reporting items.")] = None,
     trust: Annotated[
-        bool,
-        typer.Option("--trust-verification", help="Believe the verification.json in OUT instead of verifying now."),
+        bool, option("--trust-verification", "Believe the verification.json in OUT instead of verifying now.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Verify the result, decide every target by its interval, and ask for checks, tuned thresholds and intervals.
 
@@ -54,5 +49,4 @@ def gate(
             raise OutputError(f"Cannot write {markdown.name}: {error.strerror}.") from None
     if not quiet:
         print_gate(verdict)
-    if not verdict.open:
-        raise typer.Exit(1)
+    options.exit_unless(verdict.open)

@@ -5,25 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from evidentia.cli import options
+from evidentia.cli.options import argument, option
 from evidentia.cli.source import read_source
 
 
 def leakage(
-    run: Annotated[Path, typer.Argument(help="The run: CSV, Parquet or JSONL, also gzipped.")],
-    texts: Annotated[
-        Path | None, typer.Option("--texts", metavar="FILE", help="Texts of the posts: a table of post_id and text.")
-    ] = None,
+    run: Annotated[Path, argument("The run: CSV, Parquet or JSONL, also gzipped.")],
+    texts: Annotated[Path | None, option("--texts FILE", "Texts of the posts: a table of post_id and text.")] = None,
     features: Annotated[
-        Path | None,
-        typer.Option(
-            "--features", metavar="FILE", help="A table of features, or a .txt file with a name on each line."
-        ),
+        Path | None, option("--features FILE", "A table of features, or a .txt file with a name on each line.")
     ] = None,
     similarity: Annotated[
-        float, typer.Option("--similarity", help="Jaccard similarity from which on texts are near-identical.")
+        float, option("--similarity", "Jaccard similarity from which on texts are near-identical.")
     ] = 0.8,
     mapping: options.Mapped = None,
     delimiter: options.Delimiter = ",",
@@ -41,5 +35,4 @@ def leakage(
     names = None if features is None else read_names(features)
     findings = check_leakage(source, texts=known, similarity=similarity, features=names)
     print_findings(findings)
-    if any(finding.status == "failed" for finding in findings):
-        raise typer.Exit(1)
+    options.exit_unless(all(finding.status != "failed" for finding in findings))

@@ -7,22 +7,20 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from evidentia.cli import options
+from evidentia.cli.options import argument, option
 from evidentia.cli.progress import progress_bar
 from evidentia.errors import counted
 
 
 def leakcheck(
-    config: Annotated[Path, typer.Argument(help="The configuration, a TOML file.")],
-    posts: Annotated[
-        int, typer.Option("--posts", metavar="N", help="Posts to take, at most; drawn by the seed.")
-    ] = 300,
+    config: Annotated[Path, argument("The configuration, a TOML file.")],
+    posts: Annotated[int, option("--posts N", "Posts to take, at most; drawn by the seed.")] = 300,
     seed: Annotated[
-        int | None, typer.Option("--seed", min=0, help="Draws posts and permutations; default: the configuration's.")
+        int | None, option("--seed", "Draws posts and permutations; default: the configuration's.", min=0)
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print only the findings, as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    as_json: Annotated[bool, option("--json", "Print only the findings, as JSON.")] = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Change labels that no stage of a configuration may see, run the stages as `run` does, and say what moved.
 
@@ -41,5 +39,4 @@ def leakcheck(
             f"{', '.join(result.stages)}; {counted(result.posts, 'post')}, {result.asked} of them EVAL, seed {result.seed}"
         )
         print_findings(result.findings)
-    if not result.passed:
-        raise typer.Exit(1)
+    options.exit_unless(result.passed)

@@ -6,34 +6,15 @@ import errno
 import os
 import signal
 import sys
+from importlib import import_module
 from pathlib import PurePath
 from typing import Annotated
 
 import typer
 
 import evidentia
-from evidentia.cli import (
-    ablate,
-    compare,
-    corpus,
-    demo,
-    evaluate,
-    explain,
-    gate,
-    leakage,
-    leakcheck,
-    measures,
-    power,
-    predict,
-    report,
-    run,
-    selective,
-    streams,
-    synth,
-    tune,
-    validate,
-    verify,
-)
+from evidentia.cli import assess, corpus, streams
+from evidentia.cli.options import option
 from evidentia.errors import EvidentiaError, place_of, typed
 
 INTERNAL = 70  # neither a failed check (1) nor bad input (2)
@@ -47,23 +28,13 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 COMMANDS = (
-    *(
-        evaluate.evaluate,
-        selective.selective,
-        compare.compare,
-        validate.validate,
-        run.run,
-        ablate.ablate,
-        predict.predict,
-        measures.measures,
-        explain.explain,
-    ),
-    *(verify.verify, gate.gate, report.report, leakage.leakage, leakcheck.leakcheck),
-    *(tune.tune, power.power, synth.synth, demo.demo),
+    *("evaluate", "selective", "compare", "validate", "run", "ablate", "predict", "measures", "explain"),
+    *("verify", "gate", "report", "leakage", "leakcheck", "tune", "power", "synth", "demo"),
 )
 for command in COMMANDS:
-    app.command()(command)
+    app.command()(getattr(import_module(f"evidentia.cli.{command}"), command))
 app.add_typer(corpus.app, name="corpus")
+app.add_typer(assess.app, name="assess")
 
 
 def _version(value: bool) -> None:
@@ -75,7 +46,7 @@ def _version(value: bool) -> None:
 @app.callback()
 def root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+        bool, option("--version", "Print the version and stop.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
     """Every command has its own --help."""
@@ -83,9 +54,7 @@ def root(
 
 def main() -> None:
     """Run the command: 0 done, 1 a check failed, 2 bad input or usage (a message, no traceback, nothing written)."""
-    if hasattr(
-        signal, "SIGPIPE"
-    ):  # when the reader of our output goes away, as `| head` does, stop like other commands
+    if hasattr(signal, "SIGPIPE"):  # when the reader goes away, as `| head` does, stop like other commands
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     streams.prepare()
     sys.exit(streams.flushed(_run()))

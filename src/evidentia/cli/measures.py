@@ -5,18 +5,15 @@ from __future__ import annotations
 import json
 from typing import Annotated
 
-import typer
-
 from evidentia.cli import options
+from evidentia.cli.options import option
 
 
 def measures(
     profile: options.ProfileName = "contract",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print the measure reference, as Markdown.")] = False,
-    names: Annotated[
-        bool, typer.Option("--names", help="Print the names that the profile reports, one a line.")
-    ] = False,
+    as_json: Annotated[bool, option("--json", "Print JSON.")] = False,
+    markdown: Annotated[bool, option("--markdown", "Print the measure reference, as Markdown.")] = False,
+    names: Annotated[bool, option("--names", "Print the names that the profile reports, one a line.")] = False,
 ) -> None:
     """List every measure: how its name is written, what it says, and which way is better."""
     from evidentia.measures import MEASURES, pattern, profile_named, resolve
@@ -40,6 +37,6 @@ def measures(
         ]
         print(json.dumps(rows, indent=1))
         return
-    from evidentia.report.console import print_measures
+    from evidentia.report.reference import print_measures
 
     print_measures(MEASURES)

@@ -3,72 +3,41 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal, TypeVar
 
 import typer
 
 from evidentia.errors import InputError, shown
 from evidentia.listed import listed as listed  # noqa: PLC0414 - commands take it from here
 
-Mapped = Annotated[
-    list[str] | None,
-    typer.Option("--map", metavar="NAME=COLUMN", help="Read NAME from the file's COLUMN. Repeatable."),
-]
-CandidatesFile = Annotated[
-    Path | None, typer.Option("--candidates", metavar="FILE", help="Table of scored candidates of every query.")
-]
-TuneFile = Annotated[
-    Path | None, typer.Option("--tune", metavar="FILE", help="The TUNE rows, where they are in a file of their own.")
-]
-Delimiter = Annotated[str, typer.Option("--delimiter", help="What separates the cells of a CSV file.")]
-Card = Annotated[
-    str | None, typer.Option("--card", metavar="CARD", help="Dataset card: a TOML file, or the name redsm5.")
-]
-Qrels = Annotated[Path | None, typer.Option("--qrels", metavar="FILE", help="TREC qrels, together with --run.")]
-TrecRun = Annotated[Path | None, typer.Option("--run", metavar="FILE", help="TREC run, together with --qrels.")]
+
+def option(usage: str, words: str, **more: Any) -> Any:
+    """An option as it is used, ``--name VALUE``, with the words of its help."""
+    names, metavar = [w for w in usage.split() if w[0] == "-"], [w for w in usage.split() if w[0] != "-"]
+    return typer.Option(*names, help=words, metavar=metavar[0] if metavar else None, **more)
+
+
+def argument(words: str, **more: Any) -> Any:
+    """An argument with the words of its help."""
+    return typer.Argument(help=words, **more)
+
+
+Mapped = Annotated[list[str] | None, option("--map NAME=COLUMN", "Read NAME from the file's COLUMN. Repeatable.")]
+CandidatesFile = Annotated[Path | None, option("--candidates FILE", "Table of scored candidates of every query.")]
+TuneFile = Annotated[Path | None, option("--tune FILE", "The TUNE rows, where they are in a file of their own.")]
+Delimiter = Annotated[str, option("--delimiter", "What separates the cells of a CSV file.")]
+Card = Annotated[str | None, option("--card CARD", "Dataset card: a TOML file, or the name redsm5.")]
+Qrels = Annotated[Path | None, option("--qrels FILE", "TREC qrels, together with --run.")]
+TrecRun = Annotated[Path | None, option("--run FILE", "TREC run, together with --qrels.")]
 Ties = Annotated[
-    str, typer.Option("--ties", help="Equal scores in a TREC run: 'input' keeps their order, 'trec' does as trec_eval.")
+    str, option("--ties", "Equal scores in a TREC run: 'input' keeps their order, 'trec' does as trec_eval.")
 ]
-By = Annotated[
-    list[str] | None, typer.Option("--by", metavar="COLUMN", help="Also report every measure per value of this column.")
-]
-Seed = Annotated[int, typer.Option("--seed", help="Seed of the resamples; there is no default.")]
-Out = Annotated[Path | None, typer.Option("-o", "--out", metavar="OUT", help="Folder for the result.")]
-Mode = Annotated[str | None, typer.Option("--mode", help="Which experiment of the file.")]
-Against = Annotated[
-    Path | None, typer.Option("--against", metavar="OTHER", help="A second run; differences are RUN minus OTHER.")
-]
-AgainstMode = Annotated[
-    str | None,
-    typer.Option("--against-mode", help="Which experiment of the second run; without --against, of the same file."),
-]
-Confidences = Annotated[
-    list[str] | None,
-    typer.Option("--confidence", metavar="SIGNAL", help="Rank by this signal. Repeatable; 'all' ranks all of them."),
-]
-Coverages = Annotated[
-    list[str] | None, typer.Option("--coverage", metavar="LIST", help="Coverages to match: 0.1,0.2,...")
-]
-Loss = Annotated[
-    str | None, typer.Option("--loss", help="One loss for all measures: abs, abs_norm, zero_one or squared.")
-]
-ItemMax = Annotated[
-    float | None, typer.Option("--item-max", help="Largest possible error of an item of a table, for abs_norm.")
-]
-SelectiveMeasures = Annotated[
-    list[str] | None,
-    typer.Option("--measures", metavar="NAMES", help="Only these, for example AURC,MAE@coverage=0.5."),
-]
-ParticipantResamples = Annotated[
-    int, typer.Option("--resamples", help="Bootstrap resamples of participants; 0 turns intervals off.")
-]
-Level = Annotated[float, typer.Option("--ci", help="Level of the intervals.")]
-IntervalMethod = Annotated[str, typer.Option("--ci-method", help="percentile or bca.")]
-Alpha = Annotated[float, typer.Option("--alpha", help="Largest corrected p that counts as a difference.")]
-OtherParticipants = Annotated[
-    str,
-    typer.Option("--on-mismatch", help="Other participants in one run: 'error', or 'intersect' to compare the shared."),
-]
+By = Annotated[list[str] | None, option("--by COLUMN", "Also report every measure per value of this column.")]
+Out = Annotated[Path | None, option("-o --out OUT", "Folder for the result.")]
+Resamples = Annotated[int, option("--resamples", "Bootstrap resamples of posts; 0 turns intervals off.")]
+SampleSeed = Annotated[int, option("--seed", "Seed of the resamples.")]
+Level = Annotated[float, option("--ci", "Level of the intervals.")]
+Alpha = Annotated[float, option("--alpha", "Largest corrected p that counts as a difference.")]
 
 
 def _allow(limit: int) -> int:
@@ -78,21 +47,15 @@ def _allow(limit: int) -> int:
 
 
 MAX_BYTES = 1_000_000_000
-MaxBytes = Annotated[
-    int,
-    typer.Option("--max-bytes", metavar="N", callback=_allow, help="How many bytes a gzip file may unpack to."),
-]
-AllowDisjoint = Annotated[
-    bool,
-    typer.Option("--allow-disjoint", help="Do not mind that no gold uid occurs in any ranking."),
-]
-NoReport = Annotated[bool, typer.Option("--no-report", help="Write numbers and tables, but neither page nor figures.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace OUT if it is an earlier result.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print only the summary, as JSON.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
-ProfileName = Annotated[
-    str, typer.Option("--profile", help="Which definitions names stand for: contract, e2e, paper or audit.")
-]
+MaxBytes = Annotated[int, option("--max-bytes N", "How many bytes a gzip file may unpack to.", callback=_allow)]
+AllowDisjoint = Annotated[bool, option("--allow-disjoint", "Do not mind that no gold uid occurs in any ranking.")]
+NoReport = Annotated[bool, option("--no-report", "Write numbers and tables, but neither page nor figures.")]
+Force = Annotated[bool, option("--force", "Replace OUT if it is an earlier result.")]
+NoFigures = Annotated[bool, option("--no-report", "Draw no page and no figures.")]
+Everything = Annotated[Path, option("-o --out OUT", "Folder for everything.")]
+AsJson = Annotated[bool, option("--json", "Print only the summary, as JSON.")]
+Quiet = Annotated[bool, option("--quiet -q", "Print nothing but errors.")]
+ProfileName = Annotated[str, option("--profile", "Which definitions names stand for: contract, e2e, paper or audit.")]
 
 
 def result_of(folder: Path) -> Path:
@@ -103,8 +66,14 @@ def result_of(folder: Path) -> Path:
 
 
 ResultFolder = Annotated[
-    Path, typer.Argument(metavar="OUT", help="A result folder, or that of `evidentia run`.", callback=result_of)
+    Path, argument("A result folder, or that of `evidentia run`.", metavar="OUT", callback=result_of)
 ]
+
+
+def exit_unless(passed: bool) -> None:
+    """End the command with 1 where what it judged did not pass."""
+    if not passed:
+        raise typer.Exit(1)
 
 
 def mapping_of(values: list[str] | None) -> dict[str, str]:
@@ -122,6 +91,22 @@ def mapping_of(values: list[str] | None) -> dict[str, str]:
             raise InputError(f"--map names {shown(name)} twice. Each name can come from one column only.")
         mapping[name] = column
     return mapping
+
+
+Choice = TypeVar("Choice", bound=str)
+TIES: tuple[Literal["input", "trec"], ...] = ("input", "trec")
+INTERVALS: tuple[Literal["auto", "percentile", "bca"], ...] = ("auto", "percentile", "bca")
+AREA_INTERVALS: tuple[Literal["percentile", "bca"], ...] = ("percentile", "bca")
+MISMATCHES: tuple[Literal["error", "intersect"], ...] = ("error", "intersect")
+
+
+def choice(option: str, value: str, choices: tuple[Choice, ...]) -> Choice:
+    """The value of an option that has few."""
+    for known in choices:
+        if value == known:
+            return known
+    *others, last = choices
+    raise InputError(f"{option} must be {', '.join(others)} or {last}.")
 
 
 def depths(values: list[str] | None) -> tuple[str, ...] | None:

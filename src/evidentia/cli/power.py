@@ -5,17 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from evidentia.cli import options
+from evidentia.cli.options import argument, option
 from evidentia.cli.source import read_source
 
 
 def power(
-    target: Annotated[str, typer.Option("--target", help="For example 'ScreeningSensitivity>=0.995'.")],
-    run: Annotated[Path | None, typer.Argument(help="A run, for its own rate and clustering.")] = None,
-    confidence: Annotated[float, typer.Option("--confidence", help="Confidence of the certificate.")] = 0.95,
-    wanted: Annotated[float, typer.Option("--power", help="How likely the certificate should be obtained.")] = 0.8,
+    target: Annotated[str, option("--target", "For example 'ScreeningSensitivity>=0.995'.")],
+    run: Annotated[Path | None, argument("A run, for its own rate and clustering.")] = None,
+    confidence: Annotated[float, option("--confidence", "Confidence of the certificate.")] = 0.95,
+    wanted: Annotated[float, option("--power", "How likely the certificate should be obtained.")] = 0.8,
     profile: options.ProfileName = "contract",
     mapping: options.Mapped = None,
     delimiter: options.Delimiter = ",",
@@ -23,7 +22,7 @@ def power(
 ) -> None:
     """Say how many posts are needed to certify a target and, given a run, whether it can be certified on it."""
     from evidentia.evaluation.power import power_report
-    from evidentia.report.console import print_power
+    from evidentia.report.tuning_console import print_power
 
     source = None if run is None else read_source(run, mapping=mapping, delimiter=delimiter, allow_disjoint=True)
     print_power(power_report(target, run=source, confidence=confidence, power=wanted, profile=profile))

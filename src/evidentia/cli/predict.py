@@ -7,9 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from evidentia.cli import options
+from evidentia.cli.options import argument, option
 from evidentia.errors import InputError, OutputError, counted
 
 if TYPE_CHECKING:
@@ -19,39 +18,33 @@ FORMATS = (".csv", ".jsonl", ".parquet")
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(help="The folder of `evidentia run`, or of one of its models.")],
-    posts: Annotated[Path, typer.Argument(help="New posts: documents.jsonl, or a folder that holds it.")],
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="A .csv, .jsonl or .parquet file.")],
+    model: Annotated[Path, argument("The folder of `evidentia run`, or of one of its models.")],
+    posts: Annotated[Path, argument("New posts: documents.jsonl, or a folder that holds it.")],
+    out: Annotated[Path, option("-o --out FILE", "A .csv, .jsonl or .parquet file.")],
     splitter: Annotated[
-        str | None, typer.Option("--splitter", help="Cuts posts given as text; default: training's, else pysbd.")
+        str | None, option("--splitter", "Cuts posts given as text; default: training's, else pysbd.")
     ] = None,
     texts: Annotated[
-        bool, typer.Option("--texts", help="Also write the evidence sentences themselves (.jsonl or .parquet).")
+        bool, option("--texts", "Also write the evidence sentences themselves (.jsonl or .parquet).")
     ] = False,
     allow_endpoint: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--allow-endpoint", metavar="URL", help="A server of the model that may be sent texts; repeatable."
-        ),
+        list[str] | None, option("--allow-endpoint URL", "A server of the model that may be sent texts; repeatable.")
     ] = None,
     allow_key: Annotated[
-        list[str] | None,
-        typer.Option("--allow-key", metavar="NAME", help="An environment variable whose key may be sent; repeatable."),
+        list[str] | None, option("--allow-key NAME", "An environment variable whose key may be sent; repeatable.")
     ] = None,
     trust_remote_code: Annotated[
-        bool, typer.Option("--trust-remote-code", help="Let models of the folder run code of their own.")
+        bool, option("--trust-remote-code", "Let models of the folder run code of their own.")
     ] = False,
     config: Annotated[
-        Path | None,
-        typer.Option("--config", metavar="FILE", help="Your configuration: allows the servers and keys it names."),
+        Path | None, option("--config FILE", "Your configuration: allows the servers and keys it names.")
     ] = None,
     sha256: Annotated[
-        str | None,
-        typer.Option("--sha256", metavar="HASH", help="Refuse a model with another hash than `run` printed."),
+        str | None, option("--sha256 HASH", "Refuse a model with another hash than `run` printed.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace FILE.")] = False,
+    force: Annotated[bool, option("--force", "Replace FILE.")] = False,
     max_bytes: options.MaxBytes = options.MAX_BYTES,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but warnings and errors.")] = False,
+    quiet: Annotated[bool, option("--quiet -q", "Print nothing but warnings and errors.")] = False,
 ) -> None:
     """Apply a trained pipeline to new posts: a state, a probability and the evidence sentences for every criterion.
 

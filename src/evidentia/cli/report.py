@@ -6,9 +6,8 @@ import webbrowser
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from evidentia.cli import options
+from evidentia.cli.options import option
 from evidentia.cli.progress import progress_bar
 from evidentia.errors import InputError
 
@@ -16,23 +15,22 @@ from evidentia.errors import InputError
 def report(
     out: options.ResultFolder,
     formats: Annotated[
-        list[str] | None,
-        typer.Option("--format", metavar="LIST", help="html, svg, png, csv, latex, md; default html,svg,png,csv."),
+        list[str] | None, option("--format LIST", "html, svg, png, csv, latex, md; default html,svg,png,csv.")
     ] = None,
     show_ids: Annotated[
-        bool, typer.Option("--show-ids", help="Post ids as they are; by default the page shows keyed hashes.")
+        bool, option("--show-ids", "Post ids as they are; by default the page shows keyed hashes.")
     ] = False,
     include_text: Annotated[
-        Path | None,
-        typer.Option("--include-text", metavar="FILE", help="Sentences (sent_uid, text) for the error browser."),
+        Path | None, option("--include-text FILE", "Sentences (sent_uid, text) for the error browser.")
     ] = None,
-    open_it: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+    open_it: Annotated[bool, option("--open", "Open the page in a browser.")] = False,
     max_bytes: options.MaxBytes = options.MAX_BYTES,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Draw the report of a result: one page that needs no network, figures, LaTeX, Markdown."""
+    from evidentia.report.page.record import FILES, PAGE
     from evidentia.report.page.texts import read_texts
-    from evidentia.report.page.write import FILES, PAGE, USUAL, write_report
+    from evidentia.report.page.write import USUAL, write_report
 
     asked = tuple(options.listed(formats) or USUAL)
     if "latex" in asked and "png" not in asked:

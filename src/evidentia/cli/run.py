@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evidentia.cli import options
+from evidentia.cli.options import argument, option
 from evidentia.cli.progress import progress_bar
 from evidentia.errors import InputError, OutputError
 
@@ -19,26 +20,22 @@ if TYPE_CHECKING:
     from evidentia.running import Judged
 
 Workers = Annotated[
-    int | None, typer.Option("--workers", help="Folds at a time; default: the configuration's, else one per core.")
+    int | None, option("--workers", "Folds at a time; default: the configuration's, else one per core.")
 ]
-Resume = Annotated[bool, typer.Option("--resume", help="Continue a run that was stopped; gives the same bytes.")]
+Resume = Annotated[bool, option("--resume", "Continue a run that was stopped; gives the same bytes.")]
 
 
 def run(
-    config: Annotated[Path | None, typer.Argument(help="The configuration, a TOML file.")] = None,
-    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="OUT", help="Folder for everything.")] = None,
+    config: Annotated[Path | None, argument("The configuration, a TOML file.")] = None,
+    out: Annotated[Path | None, option("-o --out OUT", "Folder for everything.")] = None,
     resume: Resume = False,
     workers: Workers = None,
-    resamples: Annotated[
-        int, typer.Option("--resamples", help="Bootstrap resamples of posts; 0 turns intervals off.")
-    ] = 10_000,
-    no_verify: Annotated[bool, typer.Option("--no-verify", help="Do not recompute the result.")] = False,
-    no_report: Annotated[bool, typer.Option("--no-report", help="Draw no page and no figures.")] = False,
-    init: Annotated[
-        Path | None, typer.Option("--init", metavar="FILE", help="Write a configuration with every default, and stop.")
-    ] = None,
+    resamples: options.Resamples = 10_000,
+    no_verify: Annotated[bool, option("--no-verify", "Do not recompute the result.")] = False,
+    no_report: Annotated[bool, option("--no-report", "Draw no page and no figures.")] = False,
+    init: Annotated[Path | None, option("--init FILE", "Write a configuration with every default, and stop.")] = None,
     max_bytes: options.MaxBytes = options.MAX_BYTES,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Train the pipeline of a configuration fold by fold, write its run, then evaluate, verify and report.
 
@@ -87,23 +84,21 @@ def show_finished(out: Path, *, passed: bool, quiet: bool) -> None:
     if not quiet:
         failure = "" if passed else ", and a check or its verification failed"
         print(f"{out.resolve().name} is finished already{failure}: nothing was changed.")
-    if not passed:
-        raise typer.Exit(1)
+    options.exit_unless(passed)
 
 
 def show_judged(judged: Judged, *, quiet: bool) -> None:
     """Print the figures, what verification found and where the page is; exit 1 where something failed."""
-    from evidentia.report.console import print_summary
+    from evidentia.report.console import print_result
 
     page = judged.folder / "report.html"
     if page.exists() and not quiet:
         print(f"report: {page}")
     if not quiet:
-        print_summary(judged.evaluation, judged.folder, verified=judged.verified)
+        print_result(judged.evaluation, judged.folder, verified=judged.verified)
         if judged.model_sha256 is not None:
             print(f"model SHA-256 (for evidentia predict --sha256): {judged.model_sha256}")
-    if not judged.passed:
-        raise typer.Exit(1)
+    options.exit_unless(judged.passed)
 
 
 def _write_default(path: Path) -> None:

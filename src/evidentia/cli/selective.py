@@ -4,43 +4,49 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import Annotated, Any
 
 from evidentia.cli import options
-from evidentia.cli.compare import policy
-from evidentia.cli.evaluate import command_line
+from evidentia.cli.evaluate import command_line, save_and_show
+from evidentia.cli.options import argument, option
 from evidentia.cli.progress import progress_bar
-from evidentia.cli.source import selective_method
 from evidentia.errors import InputError, typed
-
-if TYPE_CHECKING:
-    from evidentia.results import Evaluation
 
 
 def selective(
-    run: Annotated[
-        Path, typer.Argument(help="A PHQ-8 run (JSON), or a table: cluster_id, item, pred, gt, confidence.")
-    ],
-    seed: options.Seed,
+    run: Annotated[Path, argument("A PHQ-8 run (JSON), or a table: cluster_id, item, pred, gt, confidence.")],
+    seed: Annotated[int, option("--seed", "Seed of the resamples; there is no default.")],
     out: options.Out = None,
-    mode: options.Mode = None,
-    against: options.Against = None,
-    against_mode: options.AgainstMode = None,
-    confidence: options.Confidences = None,
-    coverage: options.Coverages = None,
-    loss: options.Loss = None,
-    item_max: options.ItemMax = None,
-    measures: options.SelectiveMeasures = None,
+    mode: Annotated[str | None, option("--mode", "Which experiment of the file.")] = None,
+    against: Annotated[Path | None, option("--against OTHER", "A second run; differences are RUN minus OTHER.")] = None,
+    against_mode: Annotated[
+        str | None, option("--against-mode", "Which experiment of the second run; without --against, of the same file.")
+    ] = None,
+    confidence: Annotated[
+        list[str] | None, option("--confidence SIGNAL", "Rank by this signal. Repeatable; 'all' ranks all of them.")
+    ] = None,
+    coverage: Annotated[list[str] | None, option("--coverage LIST", "Coverages to match: 0.1,0.2,...")] = None,
+    loss: Annotated[
+        str | None, option("--loss", "One loss for all measures: abs, abs_norm, zero_one or squared.")
+    ] = None,
+    item_max: Annotated[
+        float | None, option("--item-max", "Largest possible error of an item of a table, for abs_norm.")
+    ] = None,
+    measures: Annotated[
+        list[str] | None, option("--measures NAMES", "Only these, for example AURC,MAE@coverage=0.5.")
+    ] = None,
     mapping: options.Mapped = None,
     delimiter: options.Delimiter = ",",
     max_bytes: options.MaxBytes = options.MAX_BYTES,
-    resamples: options.ParticipantResamples = 10_000,
+    resamples: Annotated[
+        int, option("--resamples", "Bootstrap resamples of participants; 0 turns intervals off.")
+    ] = 10_000,
     ci: options.Level = 0.95,
-    ci_method: options.IntervalMethod = "percentile",
+    ci_method: Annotated[str, option("--ci-method", "percentile or bca.")] = "percentile",
     alpha: options.Alpha = 0.05,
-    on_mismatch: options.OtherParticipants = "error",
+    on_mismatch: Annotated[
+        str, option("--on-mismatch", "Other participants in one run: 'error', or 'intersect' to compare the shared.")
+    ] = "error",
     no_report: options.NoReport = False,
     force: options.Force = False,
     as_json: options.AsJson = False,
@@ -74,35 +80,20 @@ def selective(
             resamples=resamples,
             seed=seed,
             ci=ci,
-            ci_method=selective_method(ci_method),
+            ci_method=options.choice("--ci-method", ci_method, options.AREA_INTERVALS),
             alpha=alpha,
-            on_mismatch=policy(on_mismatch),
+            on_mismatch=options.choice("--on-mismatch", on_mismatch, options.MISMATCHES),
             command=command_line(sys.argv[1:]),
             report=False if no_report else None,
             progress=progress,
         )
-    if out is not None:
-        with progress_bar("writing", quiet=quiet or as_json):
-            evaluation.save(out, force=force)
-    _say(evaluation, out, as_json=as_json, quiet=quiet, everything=bool(measures))
+    save_and_show(evaluation, out, force=force, as_json=as_json, quiet=quiet, everything=bool(measures))
 
 
-def _lists(**given: list[str] | None) -> dict[str, Any]:
+def _lists(**lists: list[str] | None) -> dict[str, Any]:
     """The options that are lists, None where they were left out; one that names nothing is a mistake."""
-    listed = {name: options.listed(values) or None for name, values in given.items()}
-    for name, values in given.items():
+    listed = {name: options.listed(values) or None for name, values in lists.items()}
+    for name, values in lists.items():
         if values and not listed[name]:
             raise InputError(f"--{name} names nothing. Leave it out for the usual ones.")
     return listed
-
-
-def _say(evaluation: Evaluation, out: Path | None, *, as_json: bool, quiet: bool, everything: bool) -> None:
-    """Print the result as it was asked for; a check that failed fails the command."""
-    from evidentia.report.selective_console import print_selective
-
-    if as_json:
-        sys.stdout.write(evaluation.to_json())
-    elif not quiet:
-        print_selective(evaluation, out, everything=everything)
-    if not evaluation.passed:
-        raise typer.Exit(1)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from evidentia.cli.options import option
 from evidentia.errors import InputError, OutputError, shown
 
-_EVIDENCE = "Evidence runs"
-_BOTH = "Evidence runs and corpora"
-_CORPUS = "Corpora"
-_PHQ8 = "PHQ-8 runs"
+of_evidence = partial(option, rich_help_panel="Evidence runs")
+of_both = partial(option, rich_help_panel="Evidence runs and corpora")
+of_corpus = partial(option, rich_help_panel="Corpora")
+of_phq8 = partial(option, rich_help_panel="PHQ-8 runs")
 _KINDS = {
     "evidence": (
         *("posts", "criteria", "positives", "mean_candidates", "folds", "difficulty", "ties", "splits"),
@@ -26,54 +28,33 @@ _KINDS = {
 
 def synth(
     context: typer.Context,
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="FOLDER", help="Folder for the files.")],
+    out: Annotated[Path, option("-o --out FOLDER", "Folder for the files.")],
     kind: Annotated[
         str,
-        typer.Option(
+        option(
             "--kind",
-            help="evidence: a run over posts, criteria, sentences. corpus: invented texts with labels. "
+            "evidence: a run over posts, criteria, sentences. corpus: invented texts with labels. "
             "phq8: a run of a scorer that may abstain.",
         ),
     ] = "evidence",
-    seed: Annotated[int, typer.Option("--seed", help="Same seed, same run.")] = 7,
-    force: Annotated[bool, typer.Option("--force", help="Replace files of the same names.")] = False,
-    posts: Annotated[int, typer.Option("--posts", help="How many posts.", rich_help_panel=_BOTH)] = 1477,
-    criteria: Annotated[int, typer.Option("--criteria", help="How many criteria.", rich_help_panel=_EVIDENCE)] = 10,
+    seed: Annotated[int, option("--seed", "Same seed, same run.")] = 7,
+    force: Annotated[bool, option("--force", "Replace files of the same names.")] = False,
+    posts: Annotated[int, of_both("--posts", "How many posts.")] = 1477,
+    criteria: Annotated[int, of_evidence("--criteria", "How many criteria.")] = 10,
     positives: Annotated[
-        int | None,
-        typer.Option(
-            "--positives", help="How many queries have evidence; default 9.34 % of them.", rich_help_panel=_BOTH
-        ),
+        int | None, of_both("--positives", "How many queries have evidence; default 9.34 % of them.")
     ] = None,
-    mean_candidates: Annotated[
-        float, typer.Option("--mean-candidates", help="Mean sentences of a post.", rich_help_panel=_EVIDENCE)
-    ] = 20,
-    folds: Annotated[int, typer.Option("--folds", help="How many outer folds.", rich_help_panel=_EVIDENCE)] = 5,
-    difficulty: Annotated[
-        float, typer.Option("--difficulty", help="0 a perfect system, 1 a random one.", rich_help_panel=_EVIDENCE)
-    ] = 0.5,
-    ties: Annotated[
-        float, typer.Option("--ties", help="Share of queries with tied scores.", rich_help_panel=_EVIDENCE)
-    ] = 0.1,
-    splits: Annotated[
-        bool, typer.Option("--splits", help="Also TRAIN and TUNE rows of every fold.", rich_help_panel=_EVIDENCE)
-    ] = False,
-    format: Annotated[str, typer.Option("--format", help="csv, parquet or jsonl.", rich_help_panel=_EVIDENCE)] = "csv",
-    trec: Annotated[
-        bool, typer.Option("--trec", help="Also write TREC qrels and run files.", rich_help_panel=_EVIDENCE)
-    ] = False,
-    mean_sentences: Annotated[
-        float, typer.Option("--mean-sentences", help="Mean sentences of a post.", rich_help_panel=_CORPUS)
-    ] = 20,
-    participants: Annotated[
-        int, typer.Option("--participants", help="How many participants.", rich_help_panel=_PHQ8)
-    ] = 41,
-    failures: Annotated[
-        int, typer.Option("--failures", help="How many of them have no result.", rich_help_panel=_PHQ8)
-    ] = 2,
-    abstention: Annotated[
-        float, typer.Option("--abstention", help="Share of items without an answer, zero-shot.", rich_help_panel=_PHQ8)
-    ] = 0.4,
+    mean_candidates: Annotated[float, of_evidence("--mean-candidates", "Mean sentences of a post.")] = 20,
+    folds: Annotated[int, of_evidence("--folds", "How many outer folds.")] = 5,
+    difficulty: Annotated[float, of_evidence("--difficulty", "0 a perfect system, 1 a random one.")] = 0.5,
+    ties: Annotated[float, of_evidence("--ties", "Share of queries with tied scores.")] = 0.1,
+    splits: Annotated[bool, of_evidence("--splits", "Also TRAIN and TUNE rows of every fold.")] = False,
+    format: Annotated[str, of_evidence("--format", "csv, parquet or jsonl.")] = "csv",
+    trec: Annotated[bool, of_evidence("--trec", "Also write TREC qrels and run files.")] = False,
+    mean_sentences: Annotated[float, of_corpus("--mean-sentences", "Mean sentences of a post.")] = 20,
+    participants: Annotated[int, of_phq8("--participants", "How many participants.")] = 41,
+    failures: Annotated[int, of_phq8("--failures", "How many of them have no result.")] = 2,
+    abstention: Annotated[float, of_phq8("--abstention", "Share of items without an answer, zero-shot.")] = 0.4,
 ) -> None:
     """Make a synthetic run or corpus, seeded, with the shape of the contract's dataset unless told otherwise.
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from evidentia.cli import options
+from evidentia.cli.options import argument, option
 from evidentia.cli.source import read_source
 from evidentia.errors import InputError, typed
 
@@ -18,31 +17,29 @@ CALIBRATORS = ("auto", "none", "temperature", "platt", "beta", "isotonic")
 
 
 def tune(
-    run: Annotated[Path, typer.Argument(help="A run with TUNE rows (a split column).")],
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="File for the thresholds, JSON.")],
+    run: Annotated[Path, argument("A run with TUNE rows (a split column).")],
+    out: Annotated[Path, option("-o --out FILE", "File for the thresholds, JSON.")],
     rule: Annotated[
-        str | None,
-        typer.Option("--rule", help="fpr=0.05 (the default), max-f1, max-mcc, youden or fixed=0.5: one threshold."),
+        str | None, option("--rule", "fpr=0.05 (the default), max-f1, max-mcc, youden or fixed=0.5: one threshold.")
     ] = None,
     three_state: Annotated[
-        bool, typer.Option("--three-state", help="tau_neg and tau_pos: least work within the targets.")
+        bool, option("--three-state", "tau_neg and tau_pos: least work within the targets.")
     ] = False,
     targets: Annotated[
-        list[str] | None,
-        typer.Option("--targets", metavar="LIST", help="For example 'ScreeningSensitivity>=0.98,AlertPrecision>=0.8'."),
+        list[str] | None, option("--targets LIST", "For example 'ScreeningSensitivity>=0.98,AlertPrecision>=0.8'.")
     ] = None,
     certify: Annotated[
-        bool, typer.Option("--certify", help="With a guarantee about posts, where there are enough of them.")
+        bool, option("--certify", "With a guarantee about posts, where there are enough of them.")
     ] = False,
-    delta: Annotated[float, typer.Option("--delta", help="Risk of each certificate.")] = 0.05,
-    calibrate: Annotated[str, typer.Option("--calibrate", help=f"{', '.join(CALIBRATORS)}.")] = "none",
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the inner folds of posts.")] = 7,
+    delta: Annotated[float, option("--delta", "Risk of each certificate.")] = 0.05,
+    calibrate: Annotated[str, option("--calibrate", f"{', '.join(CALIBRATORS)}.")] = "none",
+    seed: Annotated[int, option("--seed", "Seed of the inner folds of posts.")] = 7,
     rows: options.TuneFile = None,
     mapping: options.Mapped = None,
     delimiter: options.Delimiter = ",",
     max_bytes: options.MaxBytes = options.MAX_BYTES,
-    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it holds earlier thresholds.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    force: Annotated[bool, option("--force", "Replace FILE if it holds earlier thresholds.")] = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Choose thresholds on the TUNE rows of every fold, for `evidentia evaluate RUN --thresholds FILE`.
 

@@ -10,12 +10,13 @@ from typing import Annotated
 import typer
 
 from evidentia.cli import options
-from evidentia.cli.source import failed_checks, problems_of, refuse
-from evidentia.errors import InputWarning, counted
+from evidentia.cli.options import argument
+from evidentia.cli.source import read_source, refuse
+from evidentia.errors import InputError, InputWarning, counted
 
 
 def validate(
-    run: Annotated[Path | None, typer.Argument(help="The run: CSV, Parquet or JSONL, also gzipped.")] = None,
+    run: Annotated[Path | None, argument("The run: CSV, Parquet or JSONL, also gzipped.")] = None,
     candidates: options.CandidatesFile = None,
     mapping: options.Mapped = None,
     card: options.Card = None,
@@ -29,25 +30,30 @@ def validate(
 
     Exit codes: 0 fine, 1 readable but a check fails (counts of the card, skipped queries that return sentences), 2 bad input.
     """
+    from evidentia.checks import check_run
+
     with warnings.catch_warnings(record=True) as caught:
-        problems = problems_of(
-            run,
-            candidates=candidates,
-            mapping=mapping,
-            delimiter=delimiter,
-            card=card,
-            qrels=qrels,
-            trec_run=trec_run,
-            allow_disjoint=allow_disjoint,
-        )
-    refuse(problems)
+        try:
+            source = read_source(
+                run,
+                candidates=candidates,
+                mapping=mapping,
+                delimiter=delimiter,
+                card=card,
+                qrels=qrels,
+                trec_run=trec_run,
+                allow_disjoint=allow_disjoint,
+            )
+        except InputError as error:
+            refuse(error.problems)
+            raise
     warned = [str(warning.message) for warning in caught if issubclass(warning.category, InputWarning)]
     for words in warned:
         print(f"warning: {words}", file=sys.stderr)
-    run_checks = failed_checks(run, candidates=candidates, mapping=mapping, delimiter=delimiter, card=card)
-    for check in run_checks:
-        print(f"{check.code}: {check.message}", file=sys.stderr)
-    if run_checks:
-        print(f"evidentia: {counted(len(run_checks), 'check')} failed; the run can be evaluated.", file=sys.stderr)
+    failed = [finding for finding in check_run(source) if finding.status == "failed"] if run is not None else []
+    for finding in failed:
+        print(f"{finding.code}: {finding.message}", file=sys.stderr)
+    if failed:
+        print(f"evidentia: {counted(len(failed), 'check')} failed; the run can be evaluated.", file=sys.stderr)
         raise typer.Exit(1)
     print(f"No errors found, {counted(len(warned), 'warning')}." if warned else "No problems found.")

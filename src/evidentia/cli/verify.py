@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
+from evidentia.cli import options
+from evidentia.cli.options import argument, option
 from evidentia.cli.progress import progress_bar
 from evidentia.errors import counted
 
@@ -20,66 +20,46 @@ SHOWN = 20  # mismatches on the screen; all of them are in verification.json
 
 def verify(
     out: Annotated[
-        Path,
-        typer.Argument(
-            metavar="OUT",
-            help="A folder of a result, run, comparison or ablation, or a report.html alone.",
-        ),
+        Path, argument("A folder of a result, run, comparison or ablation, or a report.html alone.", metavar="OUT")
     ],
     inputs: Annotated[
-        Path | None,
-        typer.Option("--inputs", metavar="DIR", help="Also compare the input files in DIR with their hashes."),
+        Path | None, option("--inputs DIR", "Also compare the input files in DIR with their hashes.")
     ] = None,
     include_text: Annotated[
-        Path | None,
-        typer.Option("--include-text", metavar="FILE", help="The sentences that `report --include-text` was given."),
+        Path | None, option("--include-text FILE", "The sentences that `report --include-text` was given.")
     ] = None,
-    read_only: Annotated[bool, typer.Option("--read-only", help="Write nothing, not even verification.json.")] = False,
+    read_only: Annotated[bool, option("--read-only", "Write nothing, not even verification.json.")] = False,
     redraw: Annotated[
-        bool, typer.Option("--redraw", help="Replace drawings that cannot be compared: other versions drew them.")
+        bool, option("--redraw", "Replace drawings that cannot be compared: other versions drew them.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print only the verification, as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    as_json: Annotated[bool, option("--json", "Print only the verification, as JSON.")] = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Recompute every number, table and figure of a folder, draw its report again, and compare; an unknown file is a failure.
 
     Writes verification.json into OUT, unless --read-only; of a report alone it writes nothing. Exit codes: 0 everything
     matches, 1 a mismatch, an unknown file or nothing compared, 2 not a result.
     """
+    from evidentia.report.page.verification import verify_page
     from evidentia.verifying import verify_result
 
     start = time.perf_counter()
-    if out.is_file():
-        _verify_page(out, as_json=as_json, quiet=quiet)
-        return
+    left_out: tuple[str, ...] = ()
     with progress_bar("verifying", quiet=quiet or as_json) as progress:
-        verification = verify_result(
-            out, inputs=inputs, texts=include_text, read_only=read_only, redraw=redraw, progress=progress
-        )
-    seconds = time.perf_counter() - start
+        if out.is_file():  # a report alone, with nothing else at hand
+            page = verify_page(out, progress)
+            verification, left_out = page.verification, page.left_out
+        else:
+            verification = verify_result(
+                out, inputs=inputs, texts=include_text, read_only=read_only, redraw=redraw, progress=progress
+            )
     if as_json:
         sys.stdout.write(verification.to_json())
     elif not quiet:
-        show(verification, seconds, written=not read_only)
-    if not verification.passed:
-        raise typer.Exit(1)
-
-
-def _verify_page(page: Path, *, as_json: bool, quiet: bool) -> None:
-    """A report alone, with nothing else at hand; nothing is written."""
-    from evidentia.report.page.verification import verify_page
-
-    start = time.perf_counter()
-    with progress_bar("verifying", quiet=quiet or as_json) as progress:
-        checked = verify_page(page, progress)
-    if as_json:
-        sys.stdout.write(checked.found.to_json())
-    elif not quiet:
-        show(checked.found, time.perf_counter() - start)
-        for part in checked.left_out:
+        show(verification, time.perf_counter() - start, written=not read_only and not out.is_file())
+        for part in left_out:
             print(f"not in the page, so not verified: {part}")
-    if not checked.found.passed:
-        raise typer.Exit(1)
+    options.exit_unless(verification.passed)
 
 
 def show(verification: Verification, seconds: float, *, written: bool = False) -> None:

@@ -1,0 +1,339 @@
+"""`evidentia assess`: interviews and texts in, item scores that may abstain out, with their evidence."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from evidentia.cli.options import Quiet, argument, option
+from evidentia.cli.progress import progress_bar
+from evidentia.errors import InputError, OutputError, counted, typed
+
+if TYPE_CHECKING:
+    from evidentia.assessment.answers import Scorer
+    from evidentia.assessment.instrument import Instrument
+    from evidentia.assessment.llm import LlmScorer
+    from evidentia.assessment.references import References
+
+app = typer.Typer(
+    help="Interviews and texts to questionnaire items, scored or abstained, with evidence.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+)
+NOTICE = "Research software, not a medical device: scores are about texts, never a diagnosis."
+
+Interviews = Annotated[
+    Path,
+    argument(
+        "A folder of transcripts (.tsv, .txt, .jsonl), or a table with participant_id and text.", metavar="TRANSCRIPTS"
+    ),
+]
+InstrumentName = Annotated[str, option("--instrument NAME", "phq8, gad7, or a TOML file of your own.")]
+TruthFile = Annotated[Path | None, option("--truth CSV", "participant_id and one column per item.")]
+Speaker = Annotated[str | None, option("--speaker MARK", "How the participant's turns are marked, if unusually.")]
+TextColumn = Annotated[str, option("--text-column", "The column of the text in a table.")]
+
+
+@app.command()
+def check(
+    interviews: Interviews,
+    instrument: InstrumentName = "phq8",
+    truth: TruthFile = None,
+    speaker: Speaker = None,
+    text_column: TextColumn = "text",
+) -> None:
+    """Read interviews, instrument and truth, and list every problem at once; nothing is written."""
+    from evidentia.assessment.instrument import load_instrument
+    from evidentia.assessment.interviews import check_inputs
+
+    chosen = load_instrument(instrument)
+    read, scores = check_inputs(interviews, chosen, truth, speaker=speaker, text=text_column)
+    turns = sum(turn.is_participant for interview in read for turn in interview.turns)
+    print(
+        f"{counted(len(read), 'participant')}, {counted(turns, 'turn')} of theirs; {counted(len(chosen.items), 'item')}."
+    )
+    if scores is not None:
+        print(f"The truth has {counted(len(scores), 'participant')}.")
+    print("No problems found.")
+
+
+@app.command()
+def run(
+    interviews: Interviews,
+    out: Annotated[Path, option("-o --out RUN.json", "The run file; a further mode is added to it.")],
+    scorer: Annotated[str, option("--scorer SCORER", "rules, learned:DIR, or llm:URL,MODEL.")] = "rules",
+    instrument: InstrumentName = "phq8",
+    truth: TruthFile = None,
+    mode: Annotated[str | None, option("--mode NAME", "The name of this run in the file.")] = None,
+    frequency: Annotated[
+        str, option("--frequency", "rules: strict abstains where nothing says how often.")
+    ] = "lenient",
+    context: Annotated[
+        str, option("--context", "qa: a question is context, never evidence. participant: it is not read.")
+    ] = "qa",
+    llm_run: Annotated[Path | None, option("--llm-run RUN.json", "learned: the LLM's run that it reads.")] = None,
+    shots: Annotated[int, option("--shots", "llm: how many references stand in a prompt.", min=0)] = 0,
+    references: Annotated[
+        Path | None,
+        option("--references TRANSCRIPTS", "llm: labelled interviews to show as examples."),
+    ] = None,
+    references_truth: Annotated[
+        Path | None, option("--references-truth CSV", "llm: the scores of the references.")
+    ] = None,
+    together: Annotated[bool, option("--together", "llm: score all items in one call.")] = False,
+    samples: Annotated[int, option("--samples", "llm: ask again that often, for consistency.", min=0)] = 0,
+    api_key_env: Annotated[
+        str | None, option("--api-key-env NAME", "llm: the environment variable of its key.")
+    ] = None,
+    timeout: Annotated[float, option("--timeout", "llm: seconds to wait for an answer.")] = 120.0,
+    retries: Annotated[int, option("--retries", "llm: how often a busy server is asked again.", min=0)] = 5,
+    jobs: Annotated[int, option("--jobs", "llm: participants at once.", min=1, max=64)] = 1,
+    max_tokens_total: Annotated[
+        int | None, option("--max-tokens-total", "llm: stop asking after so many tokens.", min=1)
+    ] = None,
+    dry_run: Annotated[bool, option("--dry-run", "llm: print an estimate of calls and tokens, and stop.")] = False,
+    quotes: Annotated[Path | None, option("--quotes FILE.jsonl", "Also write the quoted words themselves.")] = None,
+    resume: Annotated[bool, option("--resume", "Go on after a crash: nobody is asked twice.")] = False,
+    force: Annotated[bool, option("--force", "Replace a run of the same mode.")] = False,
+    speaker: Speaker = None,
+    text_column: TextColumn = "text",
+    quiet: Quiet = False,
+) -> None:
+    """Assess every interview: items scored or abstained, with evidence and signals, for `evidentia selective`.
+
+    Research software, not a medical device: scores are about texts, never a diagnosis.
+    """
+    from evidentia.assessment.instrument import load_instrument
+    from evidentia.assessment.interviews import check_inputs
+    from evidentia.assessment.run import quote_rows, run_file
+
+    chosen = load_instrument(instrument)
+    if quotes is not None and quotes.exists() and not force:
+        raise OutputError(f"{quotes.name} exists. Choose another file with --quotes, or replace it with --force.")
+    read, scores = check_inputs(interviews, chosen, truth, speaker=speaker, text=text_column)
+    if frequency not in ("lenient", "strict") or context not in ("qa", "participant"):
+        raise InputError("--frequency is lenient or strict, and --context is qa or participant.")
+    kind, _, which = scorer.partition(":")
+    if kind == "rules" and not which:
+        made: Scorer = _rules(chosen, frequency, context)
+    elif kind == "learned" and which:
+        made = _learned(Path(which), chosen, llm_run)
+    elif kind == "llm" and "," in which:
+        asked = _llm(
+            which, chosen, api_key_env=api_key_env, timeout=timeout, retries=retries, most_tokens=max_tokens_total
+        )
+        made = asked(
+            _references(references, references_truth, chosen, shots, speaker=speaker, text=text_column),
+            shots=shots,
+            together=together,
+            samples=samples,
+            context=context,
+        )
+        if dry_run:
+            about = made.estimate(read)
+            print(f"about {about['calls']:,} calls and {about['prompt_tokens']:,} tokens of prompts; nothing was sent")
+            return
+    else:
+        raise InputError(f"{typed(scorer)} is no scorer. Scorers are rules, learned:DIR and llm:URL,MODEL.")
+    named = mode or kind
+    with progress_bar("participants", quiet=quiet) as progress:
+        document = run_file(
+            read, chosen, made, out, mode=named, truth=scores, resume=resume, force=force, jobs=jobs, progress=progress
+        )
+    if quotes is not None:
+        _write_quotes(quotes, quote_rows(document, named, read))
+    if not quiet:
+        _print_outcome(document, named, out)
+
+
+def _rules(instrument: Instrument, frequency: str, context: str) -> Scorer:
+    from evidentia.assessment.rules import RulesScorer
+
+    strict, qa = frequency == "strict", context == "qa"
+    return RulesScorer(instrument, frequency="strict" if strict else "lenient", context="qa" if qa else "participant")
+
+
+def _llm(
+    which: str,
+    instrument: Instrument,
+    *,
+    api_key_env: str | None,
+    timeout: float,
+    retries: int,
+    most_tokens: int | None,
+) -> Callable[..., LlmScorer]:
+    from evidentia.assessment.chat import ChatEndpoint
+    from evidentia.assessment.llm import LlmScorer, LlmSettings
+    from evidentia.pipeline.encoders.wire import ServerSettings
+
+    url, _, model = which.partition(",")
+    how = ServerSettings(api_key_env=api_key_env, timeout=timeout, retries=retries)
+    endpoint = ChatEndpoint(url, model, how, most_tokens=most_tokens)
+
+    def make(references: References | None, *, shots: int, together: bool, samples: int, context: str) -> LlmScorer:
+        settings = LlmSettings(
+            together=together, shots=shots, samples=samples, context="qa" if context == "qa" else "participant"
+        )
+        return LlmScorer(instrument, endpoint, settings, references)
+
+    return make
+
+
+def _references(
+    interviews: Path | None, truth: Path | None, instrument: Instrument, shots: int, **options: Any
+) -> References | None:
+    """The labelled interviews that few-shot prompts show; they and the shots come together."""
+    if (interviews is None or truth is None) != (shots == 0) or (interviews is None) != (truth is None):
+        raise InputError("Few-shot prompts need --shots, --references and --references-truth together.")
+    if interviews is None:
+        return None
+    from evidentia.assessment.interviews import check_inputs
+    from evidentia.assessment.references import References
+
+    read, scores = check_inputs(interviews, instrument, truth, **options)
+    assert scores is not None
+    return References(read, scores, instrument)
+
+
+def _learned(folder: Path, instrument: Instrument, llm_run: Path | None) -> Scorer:
+    from evidentia.assessment.learned import LearnedScorer
+    from evidentia.assessment.model_files import llm_expectations, load_model
+
+    model = load_model(folder)
+    if model.instrument.to_dict() != instrument.to_dict():
+        raise InputError(f"{folder.name} was learnt for {model.instrument.name}, not for {instrument.name}.")
+    return LearnedScorer(model, None if llm_run is None else llm_expectations(llm_run, None, instrument))
+
+
+def _write_quotes(path: Path, rows: list[dict[str, Any]]) -> None:
+    from evidentia.results.folder import replace_file
+
+    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    try:
+        replace_file(path, text.encode())
+        path.chmod(0o600)
+    except OSError as error:
+        raise OutputError(f"Writing {path.name} failed: {error.strerror}.") from None
+
+
+def _print_outcome(document: dict[str, Any], mode: str, out: Path) -> None:
+    results = next(e["results"]["results"] for e in document["experiments"] if e["results"]["mode"] == mode)
+    answered = [score for r in results if r["success"] for score in r["predicted_items"].values()]
+    failures = Counter(r["error"].partition(":")[0] for r in results if not r["success"])
+    print(
+        f"{counted(len(results), 'participant')}, {sum(failures.values()):,} failed; "
+        f"{sum(score is not None for score in answered):,} of {counted(len(answered), 'item')} scored, the others "
+        f"abstained: {out.name}"
+    )
+    for category, count in failures.most_common():
+        print(f"failed: {count:,} x {category}", file=sys.stderr)
+    print(NOTICE)
+
+
+@app.command()
+def fit(
+    interviews: Interviews,
+    truth: Annotated[Path, option("--truth CSV", "participant_id and one column per item.")],
+    out: Annotated[Path, option("-o --out DIR", "Folder for the model and its out-of-fold run.")],
+    instrument: InstrumentName = "phq8",
+    folds: Annotated[int, option("--folds", "Folds of the out-of-fold run.", min=2)] = 5,
+    coverage: Annotated[float, option("--coverage", "The share of items to answer.")] = 0.8,
+    vectors: Annotated[bool, option("--vectors", "Also read MiniLM vectors (needs the neural extra).")] = False,
+    llm_run: Annotated[
+        Path | None,
+        option("--llm-run RUN.json", "A run of an LLM whose expectations are a feature."),
+    ] = None,
+    seed: Annotated[int, option("--seed", "Same seed, same model.", min=0)] = 7,
+    force: Annotated[bool, option("--force", "Replace a model in DIR.")] = False,
+    speaker: Speaker = None,
+    text_column: TextColumn = "text",
+    quiet: Quiet = False,
+) -> None:
+    """Learn a scorer from labelled participants, and judge it out of fold: DIR/out-of-fold.json is for `evidentia selective`.
+
+    Vocabulary, regressions, and the loss from which to abstain are learnt anew within every fold.
+    """
+    from evidentia.assessment.instrument import load_instrument
+    from evidentia.assessment.interviews import check_inputs
+    from evidentia.assessment.learned import LearnedScorer, LearnedSettings, cross_validated, fit_learned
+    from evidentia.assessment.model_files import DOCUMENT, llm_expectations, save_model
+    from evidentia.assessment.run import FixedAnswers, run_file
+
+    if out.exists() and any(out.iterdir()) and not (force and (out / DOCUMENT).exists()):
+        raise OutputError(f"{out.name} exists. Choose another folder with -o, or replace a model with --force.")
+    chosen = load_instrument(instrument)
+    settings = LearnedSettings(coverage=coverage, seed=seed, vectors=vectors)
+    read, scores = check_inputs(interviews, chosen, truth, speaker=speaker, text=text_column)
+    assert scores is not None
+    llm = None if llm_run is None else llm_expectations(llm_run, None, chosen)
+    with progress_bar("folds", quiet=quiet) as progress:
+        answers = cross_validated(read, scores, chosen, settings, folds=folds, llm=llm, progress=progress)
+    model = fit_learned(read, scores, chosen, settings, llm=llm)
+    save_model(model, out)
+    scorer = FixedAnswers(answers, {**LearnedScorer(model, llm).provenance(), "out_of_fold": folds})
+    run_file(read, chosen, scorer, out / "out-of-fold.json", mode="learned", truth=scores, force=True)
+    if not quiet:
+        print(f"{counted(len(read), 'participant')}; model and out-of-fold run: {out.name}")
+        print(NOTICE)
+
+
+@app.command()
+def synth(
+    out: Annotated[Path, option("-o --out FOLDER", "Folder for transcripts/ and truth.csv.")],
+    participants: Annotated[int, option("--participants", "How many.", min=1)] = 200,
+    bank: Annotated[str, option("--bank", "Which of two disjoint banks of phrases: a or b.")] = "a",
+    seed: Annotated[int, option("--seed", "Same seed, same words.", min=0)] = 7,
+    disagree: Annotated[float, option("--disagree", "Rate at which speech is a score off.", min=0, max=1)] = 0.12,
+    force: Annotated[bool, option("--force", "Replace files of the same names.")] = False,
+) -> None:
+    """Invent PHQ-8 interviews with known item scores; nobody said any of it."""
+    from evidentia.assessment.synth import SpeechRates, synthetic_interviews, write_interviews
+
+    if bank not in ("a", "b"):
+        raise InputError("The bank of phrases is a or b.")
+    drawn = synthetic_interviews(
+        participants, seed=seed, bank="a" if bank == "a" else "b", rates=SpeechRates(disagree=disagree)
+    )
+    write_interviews(drawn, out, force=force)
+    print(f"{counted(participants, 'invented interview')}: {out.name}/transcripts and {out.name}/truth.csv")
+
+
+@app.command()
+def explain(
+    run_file: Annotated[Path, argument("The run file.", metavar="RUN.json")],
+    participant: Annotated[str, argument("Whose.")],
+    item: Annotated[str, argument("Which item.")],
+    mode: Annotated[str | None, option("--mode", "Which run of the file.")] = None,
+    texts: Annotated[Path | None, option("--texts TRANSCRIPTS", "Also show the words, from these interviews.")] = None,
+    speaker: Speaker = None,
+    text_column: TextColumn = "text",
+) -> None:
+    """Say what spoke for a score: its reason, signals, and quotes by turn and character."""
+    from evidentia.assessment.explain import explain_item
+    from evidentia.assessment.interviews import read_interviews
+
+    interviews = () if texts is None else read_interviews(texts, speaker=speaker, text=text_column)
+    for line in explain_item(run_file, participant, item, mode=mode, interviews=interviews):
+        print(line)
+
+
+@app.command()
+def risk(interviews: Interviews, speaker: Speaker = None, text_column: TextColumn = "text") -> None:
+    """Say where texts contain language about self-harm: places only, never the words.
+
+    The PHQ-8 does not ask about self-harm. That nothing is found does not mean that there is no risk.
+    """
+    from evidentia.assessment.explain import risk_places
+    from evidentia.assessment.interviews import read_interviews
+
+    places = list(risk_places(read_interviews(interviews, speaker=speaker, text=text_column)))
+    for place in places:
+        print(place)
+    print(f"{counted(len(places), 'place')} with language about self-harm.")
+    print("The PHQ-8 does not ask about self-harm. That nothing is found does not mean that there is no risk.")
