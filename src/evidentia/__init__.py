@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from evidentia import arrays, selective
+    from evidentia.assessment.run import assess
     from evidentia.errors import EvidentiaError, InputError, OutputError, UnknownNameError
     from evidentia.results import Estimate, Evaluation
     from evidentia.tables import Items, Run, load_card, read_items, read_run, read_trec, validate_run
@@ -36,6 +37,7 @@ _HOME = {
     "validate_run": "tables",
     "Verification": "verify.run",
     "verify_result": "verifying",
+    "assess": "assessment.run",
     "compare": "workflow",
     "evaluate": "workflow",
 }
@@ -50,6 +52,7 @@ __all__ = [
     "UnknownNameError",
     "Verification",
     "arrays",
+    "assess",
     "compare",
     "evaluate",
     "load_card",

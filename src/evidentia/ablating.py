@@ -16,18 +16,18 @@ from evidentia.checks.folder import sha256
 from evidentia.errors import InputError
 from evidentia.evaluation.files import CONTRACT_COLUMNS, ensure_writable
 from evidentia.pipeline.config import Config
-from evidentia.pipeline.decide import Variant
 from evidentia.pipeline.outputs import tables_of, write_tables
-from evidentia.pipeline.plan import LOCK, WORK, Note, Plan, no_note
-from evidentia.pipeline.steps import ablation, baseline
+from evidentia.pipeline.plan import Plan
 from evidentia.pipeline.store import Checkpoints, write_file
+from evidentia.pipeline.system import Variant, ablation, baseline
+from evidentia.pipeline.workspace import LOCK, WORK, Note, no_note
 from evidentia.report.ablation import write_ablation
 from evidentia.results import Comparison, Estimate, Evaluation
 from evidentia.results.ablation import Ablation, Gain, Row
 from evidentia.running import (
     RESULT,
     Bar,
-    Corpus,
+    ConfiguredCorpus,
     Judging,
     has_passed,
     is_finished,
@@ -152,7 +152,9 @@ def _folder_of(number: int, variant: Variant) -> str:
     return f"steps/{number}-{words.replace(' ', '-')}"
 
 
-def _judge_all(plan: Plan, store: Checkpoints, corpus: Corpus, out: Path, *, judging: Judging, bar: Bar) -> list[_Step]:
+def _judge_all(
+    plan: Plan, store: Checkpoints, corpus: ConfiguredCorpus, out: Path, *, judging: Judging, bar: Bar
+) -> list[_Step]:
     """Evaluate every configuration; the last, the whole pipeline, is also verified and gets a page."""
     variants, done = _variants(plan), []
     for number, variant in enumerate(variants):
@@ -166,7 +168,7 @@ def _judge_all(plan: Plan, store: Checkpoints, corpus: Corpus, out: Path, *, jud
 
 
 def _over_seeds(
-    runs: Sequence[tuple[Config, Plan]], corpus: Corpus, out: Path, *, workers: int | None, bar: Bar
+    runs: Sequence[tuple[Config, Plan]], corpus: ConfiguredCorpus, out: Path, *, workers: int | None, bar: Bar
 ) -> dict[str, dict[str, list[float]]]:
     """The point figures of every configuration under other seeds: other folds, other draws, the same posts."""
     values: dict[str, dict[str, list[float]]] = {}

@@ -47,7 +47,7 @@ _NONE = Args({})
 
 def gold_ranks(scores: ArrayLike, is_gold: ArrayLike, offsets: ArrayLike) -> tuple[Ragged, Ints, Ints]:
     """Where the gold candidates stand (1-based, ascending), how many there are, and how many candidates, per query."""
-    values, gold, ends = np.asarray(scores, np.float64), np.asarray(is_gold, bool), np.asarray(offsets, np.int64)
+    values, gold, ends = np.asarray(scores, np.float64), _binary(is_gold, "is_gold"), np.asarray(offsets, np.int64)
     if values.ndim != 1 or values.shape != gold.shape:
         raise InputError(f"scores and is_gold must be flat and of one length, not {values.shape} and {gold.shape}.")
     if ends.ndim != 1 or len(ends) == 0 or ends[0] != 0 or ends[-1] != len(values) or np.any(np.diff(ends) < 0):
@@ -75,8 +75,10 @@ def recall(scores: ArrayLike, is_gold: ArrayLike, offsets: ArrayLike, *, k: int 
 def precision(scores: ArrayLike, is_gold: ArrayLike, offsets: ArrayLike, *, k: int = 10) -> Floats:
     """Share of gold in the top k of every query, divided by k also where the ranking is shorter."""
     ranks, _, _ = gold_ranks(scores, is_gold, offsets)
-    _depth(k)
-    return kernels.precision(ranks, k)
+    depth = _depth(k)
+    if depth is None:
+        raise InputError("Precision divides by k, so k must be a whole number above 0.")
+    return kernels.precision(ranks, depth)
 
 
 def hit_rate(scores: ArrayLike, is_gold: ArrayLike, offsets: ArrayLike, *, k: int | None = 10) -> Floats:
@@ -114,22 +116,30 @@ def auprc(labels: ArrayLike, scores: ArrayLike, *, weights: ArrayLike | None = N
 
 
 def tpr_at_fpr(labels: ArrayLike, scores: ArrayLike, *, budget: float) -> tuple[float, float | None]:
-    """The best true positive rate with a false positive rate within budget, and its threshold (None: reject all)."""
+    """The best true positive rate with a false positive rate within budget, and its threshold (None: reject all).
+
+    With one class there is nothing to trade: the rate is 0 and the threshold None.
+    """
+    if not 0 <= budget <= 1:
+        raise InputError("budget must lie in [0, 1].")
     counts = _swept(labels, scores, None)
+    if not counts.tp[-1] or not counts.fp[-1]:
+        return 0.0, None
     at = best_within_budget(counts.tp, counts.fp, budget)
-    rate = float(counts.tp[at] / counts.tp[-1]) if counts.tp[-1] and counts.fp[-1] else 0.0
-    return rate, float(counts.scores[at - 1]) if at and counts.scores is not None else None
+    return float(counts.tp[at] / counts.tp[-1]), float(
+        counts.scores[at - 1]
+    ) if at and counts.scores is not None else None
 
 
 def brier(labels: ArrayLike, prob: ArrayLike) -> float:
-    """Mean squared difference between probability and label."""
+    """Mean squared difference between probability and label; 0 for no labels at all."""
     truth, values = _probable(labels, prob)
     return float(np.mean((values - truth) ** 2)) if len(values) else 0.0
 
 
 def ece(labels: ArrayLike, prob: ArrayLike, *, bins: int = 10) -> float:
-    """Expected calibration error over equal-width bins, the last one closed."""
-    if bins < 1:
+    """Expected calibration error over equal-width bins, the last one closed; 0 for no labels at all."""
+    if not _is_whole(bins):
         raise InputError("bins must be a whole number above 0.")
     truth, values = _probable(labels, prob)
     at = calibration.bin_of(values, bins)
@@ -140,15 +150,27 @@ def ece(labels: ArrayLike, prob: ArrayLike, *, bins: int = 10) -> float:
 def _swept(labels: ArrayLike, scores: ArrayLike, weights: ArrayLike | None) -> Counts:
     truth, values = _labelled(labels, scores)
     times = None if weights is None else np.asarray(weights, np.float64)
-    if times is not None and (times.shape != values.shape or not np.all(times >= 0)):
-        raise InputError("weights must be one number, not negative, for every label.")
+    if times is not None and (times.shape != values.shape or not np.all((times >= 0) & np.isfinite(times))):
+        raise InputError("weights must be one finite number, not negative, for every label.")
     return sweep_counts(values, truth, times, None, 1)[0]
 
 
 def _depth(k: int | None) -> int | None:
-    if k is not None and k < 1:
+    if k is not None and not _is_whole(k):
         raise InputError("k must be a whole number above 0, or None for the whole ranking.")
     return k
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) > 0
+
+
+def _binary(values: ArrayLike, name: str) -> Bools:
+    """Labels as truth values; other numbers, missing ones and texts are refused rather than taken for true."""
+    truth = np.asarray(values)
+    if truth.dtype.kind not in "biuf" or not np.isin(truth, (0, 1)).all():
+        raise InputError(f"{name} must be 0 or 1.")
+    return truth.astype(bool)
 
 
 def _probable(labels: ArrayLike, prob: ArrayLike) -> tuple[Bools, Floats]:
@@ -159,11 +181,9 @@ def _probable(labels: ArrayLike, prob: ArrayLike) -> tuple[Bools, Floats]:
 
 
 def _labelled(labels: ArrayLike, scores: ArrayLike) -> tuple[Bools, Floats]:
-    truth, values = np.asarray(labels), np.asarray(scores, np.float64)
+    truth, values = _binary(labels, "labels"), np.asarray(scores, np.float64)
     if truth.ndim != 1 or truth.shape != values.shape:
         raise InputError(f"labels and scores must be flat and of one length, not {truth.shape} and {values.shape}.")
-    if not np.isin(truth, (0, 1)).all():
-        raise InputError("labels must be 0 or 1.")
     if np.isnan(values).any():
         raise InputError(f"{int(np.isnan(values).sum()):,} scores are NaN.")
-    return truth.astype(bool), values
+    return truth, values

@@ -13,21 +13,21 @@ from pathlib import Path
 from typing import Any
 
 from evidentia import workflow
-from evidentia.corpus import Posts, read_corpus
+from evidentia.corpus import Corpus, Posts, read_corpus
 from evidentia.errors import InputError, OutputError, Problem, counted
 from evidentia.evaluation.intervals import Resampling
 from evidentia.pipeline.build import check_extras, encoders_of, model_keys, needs_torch, system_of, token_layer
 from evidentia.pipeline.config import Config
-from evidentia.pipeline.enough import refuse_too_few
 from evidentia.pipeline.lock import acquire_lock
 from evidentia.pipeline.outputs import tables_of, write_models, write_tables
-from evidentia.pipeline.plan import FINAL, LOCK, STATE, WORK, Note, Plan, abandon, compute, identity, no_note, start
-from evidentia.pipeline.steps import full
+from evidentia.pipeline.plan import FINAL, Plan, identity, refuse_too_few
 from evidentia.pipeline.store import Checkpoints, folder_sha256, write_file
+from evidentia.pipeline.system import full
+from evidentia.pipeline.work import compute
+from evidentia.pipeline.workspace import LOCK, STATE, WORK, Note, abandon, no_note, start
 from evidentia.results import Evaluation, dumps, loads
 from evidentia.synth import synthetic_corpus
 from evidentia.tables import DatasetCard, load_card, read_run
-from evidentia.tables.run import Source
 from evidentia.verify.run import Verification
 from evidentia.verifying import verify_result
 
@@ -46,13 +46,10 @@ def no_bar(words: str) -> AbstractContextManager[None]:
 
 
 @dataclass(frozen=True, eq=False)
-class Corpus:
-    """The posts of a configuration, what they were read from, and the card that they promise to keep."""
+class ConfiguredCorpus(Corpus):
+    """The corpus of a configuration, and the card that it promises to keep."""
 
-    posts: Posts
-    sources: tuple[Source, ...]
-    card: DatasetCard | None
-    splitter: str | None = None
+    card: DatasetCard | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,13 +67,11 @@ class Judged:
         verification = self.verification
         if verification is None:
             return None
-        words = (
-            "everything matches"
-            if verification.passed
-            else counted(len(verification.mismatches), "MISMATCH", "MISMATCHES")
-        )
+        words = counted(len(verification.mismatches), "MISMATCH", "MISMATCHES")
         if not verification.comparisons:
             words = "nothing was compared"
+        elif verification.passed:
+            words = "everything matches"
         return f"verified by a second implementation: {verification.comparisons:,} comparisons, {words}"
 
     @property
@@ -122,22 +117,21 @@ def _schema_of(manifest: Path) -> str | None:
         return None
 
 
-def read_posts_of(config: Config) -> Corpus:
+def read_posts_of(config: Config) -> ConfiguredCorpus:
     """Read, or make, the corpus of a configuration."""
     card = None if config.card is None else load_card(config.card)
     folder = config.corpus_folder
     if folder is None:
         number = config.corpus.posts
         posts = synthetic_corpus(seed=config.protocol.seed, **({} if number is None else {"posts": number}))
-        return Corpus(posts, (), card)
+        return ConfiguredCorpus(posts, card=card)
     if not folder.is_dir():
         remedy = "Paths in a configuration start from its own folder: correct [corpus] path."
         raise InputError(Problem("MISSING_FOLDER", f"{folder}: no such folder. {remedy}"))
-    read = read_corpus(folder, splitter=config.corpus.splitter)
-    return Corpus(read.posts, read.sources, card, read.splitter)
+    return ConfiguredCorpus(**vars(read_corpus(folder, splitter=config.corpus.splitter)), card=card)
 
 
-def planned(config: Config, corpus: Corpus) -> Plan:
+def planned(config: Config, corpus: ConfiguredCorpus) -> Plan:
     """The folds of a configuration over its posts; what cannot be divided or tuned is refused before anything is trained."""
     plan = Plan.of(
         system_of(config),
@@ -269,7 +263,7 @@ def embed(config: Config, posts: Posts, *, bar: Bar = no_bar) -> None:
                     progress(min(start + _PIECE, len(posts.texts)), len(posts.texts))
 
 
-def judge(tables: Path, out: Path, corpus: Corpus, judging: Judging, *, bar: Bar = no_bar) -> Judged:
+def judge(tables: Path, out: Path, corpus: ConfiguredCorpus, judging: Judging, *, bar: Bar = no_bar) -> Judged:
     """Evaluate written tables under their thresholds, then verify and draw the report."""
     read = read_run(
         tables / "per_query.parquet",
@@ -297,7 +291,7 @@ def judge(tables: Path, out: Path, corpus: Corpus, judging: Judging, *, bar: Bar
 
 
 def _identity(config: Config, plan: Plan) -> str:
-    return identity(plan, config.deciding(), [_versions(config, *_COMPUTES), model_keys(config)])
+    return identity(plan, config.to_dict(deciding=True), [_versions(config, *_COMPUTES), model_keys(config)])
 
 
 def _versions(config: Config, *names: str) -> dict[str, str]:
@@ -316,7 +310,7 @@ def _model_hashes(out: Path) -> dict[str, str]:
 def write_manifest(
     out: Path,
     config: Config,
-    corpus: Corpus,
+    corpus: ConfiguredCorpus,
     plan: Plan,
     *,
     seconds: Mapping[str, float],

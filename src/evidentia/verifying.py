@@ -17,7 +17,7 @@ from evidentia.results import loads
 from evidentia.results.ablation import Ablation
 from evidentia.verify.ablation import open_ablation
 from evidentia.verify.files import contents, is_drawn, is_plain
-from evidentia.verify.run import Check, Progress, Verification, check_earlier, verify_folder
+from evidentia.verify.run import CheckCount, Progress, Verification, check_earlier, verify_folder
 from evidentia.verify.tally import Mismatch
 
 REPORT = "report"
@@ -62,7 +62,7 @@ def verify_result(
         verification.save(folder)
         restate(folder, report, passed=verification.passed)
     return (
-        _joined(verification, Check("earlier verification", len(earlier), len(earlier)), earlier)
+        _joined(verification, CheckCount("earlier verification", len(earlier), len(earlier)), earlier)
         if earlier
         else verification
     )
@@ -96,9 +96,9 @@ def _with_parts(verification: Verification, folder: Path, progress: Progress | N
                 part, inputs=part.parent if part.name == INSIDE_A_RUN else None, read_only=True, progress=progress
             )
             wrong = tuple(replace(mismatch, where=f"{name}: {mismatch.where}") for mismatch in made.mismatches)
-            verification = _joined(verification, Check(name, made.comparisons, len(wrong)), wrong)
+            verification = _joined(verification, CheckCount(name, made.comparisons, len(wrong)), wrong)
         except InputError as error:
-            verification = _joined(verification, Check(name, 1, 1), (Mismatch(name, str(error), None),))
+            verification = _joined(verification, CheckCount(name, 1, 1), (Mismatch(name, str(error), None),))
     return verification
 
 
@@ -128,10 +128,10 @@ def _with_report(verification: Verification, report: ComparedReport) -> Verifica
     if not report.files and not report.mismatches:
         return verification
     wrong = report.mismatches
-    return _joined(verification, Check(REPORT, max(1, len(wrong)), len(wrong)), wrong)
+    return _joined(verification, CheckCount(REPORT, max(1, len(wrong)), len(wrong)), wrong)
 
 
-def _joined(verification: Verification, check: Check, mismatches: tuple[Mismatch, ...]) -> Verification:
+def _joined(verification: Verification, check: CheckCount, mismatches: tuple[Mismatch, ...]) -> Verification:
     return replace(
         verification, checks=(*verification.checks, check), mismatches=(*verification.mismatches, *mismatches)
     )

@@ -28,7 +28,7 @@ def findings(page: Page, context: Any = None) -> list[tuple[str, str, Any]]:
     ]
 
 
-@pytest.mark.sample(every=4)  # every tab once, and every way to look at it
+@pytest.mark.sample(every=9)  # every tab once, and every way to look at it
 @pytest.mark.parametrize("third", range(3))
 @pytest.mark.parametrize(
     ("scheme", "size"), [("light", WIDE), ("dark", WIDE), ("light", PHONE)], ids=["light", "dark", "phone"]
@@ -50,6 +50,7 @@ def test_no_tab_has_a_serious_finding(visit: Visit, scheme: str, size: dict[str,
     assert found == {tab: [] for tab in tabs}
 
 
+@pytest.mark.slow
 def test_axe_would_find_what_is_wrong(visit: Visit) -> None:
     page = visit()
     page.evaluate("document.getElementById('mode').textContent = ''; document.getElementById('mode').title = ''")

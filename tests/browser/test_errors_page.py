@@ -10,7 +10,7 @@ from playwright.sync_api import Page
 from browser.conftest import Result, Visit
 from evidentia.evaluation.attribution import fates, let_through, oracle
 from evidentia.report.page import read_content
-from evidentia.report.page.show import shown
+from evidentia.report.show import shown
 
 STAGES = {"retriever": "retriever cut", "gate": "gate", "k": "K", "ranking": "ranking"}
 

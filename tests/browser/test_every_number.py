@@ -8,12 +8,13 @@ import re
 from typing import Any
 
 import polars as pl
+import pytest
 from playwright.sync_api import Page
 
 from browser.chromium import TABS, go
 from browser.conftest import Result, Visit
-from evidentia.report.page.show import limits, shown
 from evidentia.report.page.words import per_thousand, workload
+from evidentia.report.show import limits, shown
 
 NUMBERS = """() => [...document.querySelectorAll("[data-of]")].map((one) =>
   [one.dataset.of, one.dataset.field, one.dataset.value, one.textContent])"""
@@ -98,6 +99,7 @@ def check_cell(value: str | None, text: str, numeric: bool, cell: str, where: st
     assert text == shown(int(cell) if whole else float(cell)), where
 
 
+@pytest.mark.slow
 def test_the_data_of_figures_are_those_that_are_drawn_and_those_of_the_folder(visit: Visit, result: Result) -> None:
     page = visit(tab="figures")
     names = page.eval_on_selector_all("[data-rows]", "all => all.map((one) => one.dataset.rows)")

@@ -13,7 +13,7 @@ from playwright.sync_api import Page
 import evidentia
 from browser.conftest import RESAMPLES, SEED, Result, Visit
 from evidentia.report.page.explorer import NUMBERS
-from evidentia.report.page.show import limits, shown
+from evidentia.report.show import limits, shown
 
 PAIRS = 24
 NAMES = tuple(NUMBERS)
@@ -71,6 +71,7 @@ def random_pairs(result: Result) -> list[tuple[int, int]]:
     return pairs
 
 
+@pytest.mark.slow
 def test_random_pairs_of_thresholds_give_the_numbers_of_the_library(page: Page, result: Result) -> None:
     below, above = taus(result, "operating_screening"), taus(result, "operating_alerts")
     assert int(page.get_attribute("#tau-neg", "max") or 0) == len(below) - 1

@@ -8,11 +8,12 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import polars as pl
+import pytest
 from playwright.sync_api import Page
 
 from browser.conftest import Result, Visit
 from evidentia.report.page import read_content
-from evidentia.report.page.show import NONE
+from evidentia.report.show import NONE
 
 
 def taken(page: Page, button: str) -> tuple[str, bytes]:
@@ -79,6 +80,7 @@ def test_the_queries_are_those_of_the_folder_under_their_pseudonyms(visit: Visit
     assert found == [{key: column[i] for key, column in own.items()} for i in range(len(found))]
 
 
+@pytest.mark.slow
 def test_figures_are_handed_out_as_svg_and_png_and_their_data_as_csv(visit: Visit, result: Result) -> None:
     page = visit(tab="figures")
     name, svg = taken(page, '[data-svg="roc"]')

@@ -51,6 +51,7 @@ def test_every_figure_is_drawn_when_it_comes_into_view_and_keeps_its_description
         assert len(label) > 20
 
 
+@pytest.mark.slow
 def test_the_button_and_the_system_choose_the_mode_and_figures_follow(visit: Visit) -> None:
     page = visit(tab="figures", color_scheme="dark")
     mode = page.locator("html")
@@ -73,6 +74,7 @@ def test_the_button_and_the_system_choose_the_mode_and_figures_follow(visit: Vis
     assert set(drawings(page)) <= {0, 1}
 
 
+@pytest.mark.slow
 def test_a_hasty_reader_gets_every_figure_once(visit: Visit) -> None:
     """Modes switched while figures are at work: the last one counts."""
     page = visit()
@@ -85,6 +87,7 @@ def test_a_hasty_reader_gets_every_figure_once(visit: Visit) -> None:
     assert set(drawings(page)) == {0, 1}
 
 
+@pytest.mark.sample(every=2)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_paper_gets_all_tabs_but_those_for_hands_and_all_figures_in_dark_ink(visit: Visit, scheme: str) -> None:
     page = visit(tab="reproduce", color_scheme=scheme)  # no figure was ever in view
@@ -120,6 +123,7 @@ def painted(pdf: bytes) -> int:
     return total
 
 
+@pytest.mark.slow
 def test_printing_draws_figures_of_tabs_that_were_never_opened(visit: Visit) -> None:
     """A real print: what is not drawn when the browser says that it will print, is not on paper."""
     page = visit(tab="reproduce", color_scheme="dark")

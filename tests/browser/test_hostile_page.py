@@ -190,7 +190,7 @@ def swollen(content: Content) -> Content:
     return replace(Content.from_dict(json.loads(text)), name=f"{LONG}.csv")
 
 
-@pytest.mark.sample(every=2)
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [WIDE, PHONE], ids=["desk", "phone"])
 def test_a_page_with_names_of_ten_thousand_letters_keeps_its_shape(
     visit: Visit, hostile: Hostile, tmp_path: Path, size: dict[str, int]

@@ -10,7 +10,7 @@ from playwright.sync_api import Page
 
 from browser.chromium import PHONE, TABS, go, settled
 from browser.conftest import Result, Visit
-from evidentia.report.page.show import NONE
+from evidentia.report.show import NONE
 
 NUMBERS = '[data-table="numbers"]'
 OUTLINE = "one => { const style = getComputedStyle(one); return [style.outlineStyle, parseFloat(style.outlineWidth)]; }"
@@ -45,6 +45,7 @@ def sort_by(page: Page, table: str, index: int) -> str:
     return head.get_attribute("aria-sort") or ""
 
 
+@pytest.mark.slow
 def test_columns_are_sorted_both_ways_with_what_is_missing_last(visit: Visit) -> None:
     page = visit(tab="numbers")
     for table, at in (
@@ -92,6 +93,7 @@ def test_a_filter_leaves_the_rows_that_hold_its_words(visit: Visit) -> None:
     assert other.locator("th").all_text_contents() == ["A.2"]
 
 
+@pytest.mark.slow
 def test_numbers_of_every_group_can_be_chosen(visit: Visit, result: Result) -> None:
     page, measures = visit(tab="numbers"), result.summary["measures"]
     groups = page.eval_on_selector_all("#number-group option", "all => all.map((one) => one.value)")
@@ -158,6 +160,7 @@ def test_the_first_key_reaches_a_link_that_skips_the_head_and_focus_is_seen(page
     assert page.locator("section.open").get_attribute("id") == "overview"
 
 
+@pytest.mark.slow
 def test_everything_that_keys_reach_shows_it(page: Page) -> None:
     seen = set()
     for tab in TABS:
@@ -175,6 +178,7 @@ def test_everything_that_keys_reach_shows_it(page: Page) -> None:
     assert len(seen) > 20
 
 
+@pytest.mark.sample(every=2)
 @pytest.mark.parametrize("size", [PHONE, {"width": 1280, "height": 800}], ids=["phone", "desk"])
 def test_no_tab_is_wider_than_the_screen(visit: Visit, size: dict[str, int]) -> None:
     page = visit(viewport=size)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from evidentia.array_types import Bools, Floats, Ints
 from evidentia.corpus import Criterion, Posts
 from evidentia.corpus.posts import rows_of
-from evidentia.pipeline.fold import Division
+from evidentia.pipeline.plan import Division
 from evidentia.pipeline.stage import Lesson, Parts, Stage, View
 from evidentia.protocol.folds import outer_folds
 

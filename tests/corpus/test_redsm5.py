@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from builders.corpora import says
 from cli.command import contents
 from evidentia.corpus import read_corpus
-from evidentia.corpus.redsm5 import ANNOTATIONS, POSTS, import_redsm5, read_redsm5
-from evidentia.corpus.symptoms import SYMPTOMS
+from evidentia.corpus.redsm5 import ANNOTATIONS, POSTS, SYMPTOMS, import_redsm5, read_redsm5
 from evidentia.errors import InputError, OutputError
 
 POST_COLUMNS = ("post_id", "text")

@@ -111,6 +111,7 @@ def test_lines_are_the_sentences_where_asked_for() -> None:
     assert sentences("  one. two\n\n three \r\n", "lines") == ["one. two", "three"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["pysbd", "sentencex"])
 def test_the_cost_of_a_very_long_line_grows_with_its_length(how: str) -> None:
     short, long = (

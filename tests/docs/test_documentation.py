@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import evidentia
+from evidentia.checks import data
 from evidentia.report.reference import measure_reference
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -36,6 +39,22 @@ def test_the_python_reference_has_every_public_name() -> None:
 def test_every_page_is_in_the_navigation_of_the_site() -> None:
     nav = re.findall(r": ([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
     assert sorted(nav) == sorted([*(page.name for page in (ROOT / "docs").glob("*.md")), "decisions/index.md"])
+
+
+def test_the_check_of_the_recipe_works_as_it_is_written() -> None:
+    """The code under "A check" in CONTRIBUTING.md, put where it belongs and run."""
+    recipe = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## A check")[2]
+    code = textwrap.dedent(recipe.partition("```python\n")[2].partition("   ```")[0])
+    scope = vars(data) | {"run_check": lambda *words, **more: lambda function: function}  # not into the registry
+    exec(code, scope)
+    queries = {
+        "post_id": ["p", "p"],
+        "criterion_id": ["a", "b"],
+        "gold_sent_uids": [["s"], []],
+        "ranked_sent_uids": [["s"], []],
+    }
+    verdict = scope["rankings_not_empty"](evidentia.read_run(pl.DataFrame(queries)))
+    assert (verdict.status, verdict.message) == ("failed", "1 are empty; 2 rankings looked at")
 
 
 def test_the_readme_has_its_two_commands() -> None:

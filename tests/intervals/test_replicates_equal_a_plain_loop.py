@@ -75,6 +75,7 @@ def test_the_run_is_full_of_ties() -> None:
     assert len({row.prob for row in rows}) <= 21 < len(rows) / 10
 
 
+@pytest.mark.sample(every=2)
 @pytest.mark.parametrize("name", SKLEARN)
 def test_replicates_equal_scikit_learn(name: str) -> None:
     expected = []
@@ -109,7 +110,7 @@ def in_groups(replicate: int, column: str) -> dict[str, list[Copy]]:
     return parts
 
 
-@pytest.mark.sample(every=2)
+@pytest.mark.sample(every=9)
 @pytest.mark.parametrize("column", [None, "fold", "criterion", "state", "has_evidence", "subreddit"])
 def test_everything_the_contract_reports_equals_the_loop_in_every_group(column: str | None) -> None:
     found, _ = everything()

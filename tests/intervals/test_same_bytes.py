@@ -75,6 +75,7 @@ print(hashlib.sha256(summary(tied_run(), block=32).encode()).hexdigest())
 """
 
 
+@pytest.mark.sample(every=3)
 @pytest.mark.parametrize(
     "setting",
     [{"OPENBLAS_NUM_THREADS": "1"}, {"OPENBLAS_NUM_THREADS": "2"}, {"OPENBLAS_CORETYPE": "Prescott"}],

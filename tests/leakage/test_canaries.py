@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 from evidentia.errors import InputError
 from evidentia.leakage import Features, Post, canaries
-from evidentia.leakage.within import auroc_within_criteria
+from evidentia.leakage.canaries import auroc_within_criteria
 from evidentia.results import Finding
 
 CRITERIA = 3

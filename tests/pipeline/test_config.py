@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from evidentia.pipeline.config import parse_config, read_config
-from evidentia.pipeline.config.models import ModelConfig, settings_of
-from evidentia.pipeline.config.reader import subtables
-from evidentia.pipeline.config.text import all_tables, config_reference, default_config_text
+from evidentia.pipeline.config.reader import all_tables
+from evidentia.pipeline.config.tables import ModelConfig, settings_of, subtables
+from evidentia.pipeline.config.text import config_reference, default_config_text
 from evidentia.pipeline.encoders.local import EncoderSettings, LocalSettings
 from evidentia.pipeline.encoders.servers import EmbeddingsSettings, RerankSettings
-from evidentia.pipeline.neural.settings import graph_settings
+from evidentia.pipeline.neural.networks import graph_settings
 from evidentia.pipeline.selection import Policy, Selection
 from evidentia.pipeline.settings import read_settings
 from evidentia.protocol import Choices, Rule, Targets
@@ -52,7 +52,7 @@ def test_the_file_to_start_from_has_every_key_and_exactly_the_defaults(tmp_path:
     assert read_config(path) == config()
     uncommented = re.sub(r"(?m)^# (\w+ = )", r"\1", default_config_text())
     named = tomllib.loads(uncommented)
-    for place, table in all_tables():
+    for place, table in all_tables().items():
         content: Any = named
         for part in place.split("."):
             content = content[part]
@@ -60,19 +60,19 @@ def test_the_file_to_start_from_has_every_key_and_exactly_the_defaults(tmp_path:
 
 
 def test_the_examples_of_the_file_to_start_from_are_taken() -> None:
-    for _, table in all_tables():
+    for table in all_tables().values():
         for key, setting in settings_of(table):
             if getattr(table, key, "") is None:
                 setting.kind.read(setting.example)
 
 
 def test_every_field_of_every_table_is_a_key_or_a_table() -> None:
-    for _, table in all_tables():
+    for table in all_tables().values():
         assert [each.name for each in fields(table)] == [*dict(settings_of(table)), *subtables(table)]
 
 
 def test_every_default_is_taken_as_itself() -> None:
-    for _, table in all_tables():
+    for table in all_tables().values():
         for key, setting in settings_of(table):
             default = getattr(table, key, None)
             assert default is None or setting.kind.read(default) == default

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from evidentia.errors import InputError
 from evidentia.pipeline.config import Config, parse_config, read_config
-from evidentia.pipeline.config.models import settings_of
-from evidentia.pipeline.config.reader import subtables
-from evidentia.pipeline.config.text import all_tables
+from evidentia.pipeline.config.reader import all_tables
+from evidentia.pipeline.config.tables import settings_of, subtables
 from sampling import examples
 
 from .configs import LEAST, config, problems, refused, the_problem
@@ -216,7 +215,7 @@ def test_a_file_that_is_not_there_is_an_input_error(tmp_path: Path) -> None:
 
 # anything at all
 
-KEYS = sorted({key for place, table in all_tables() for key in (*place.split("."), *dict(settings_of(table)))})
+KEYS = sorted({key for place, table in all_tables().items() for key in (*place.split("."), *dict(settings_of(table)))})
 SPECS = (
     "minilm",
     "none",
@@ -279,7 +278,7 @@ def test_anything_is_a_configuration_or_an_input_error(content: Any) -> None:
 @examples(200)
 @given(st.data())
 def test_one_key_of_any_value_is_taken_or_told_by_its_name(data: st.DataObject) -> None:
-    place, table = data.draw(st.sampled_from(list(all_tables())))
+    place, table = data.draw(st.sampled_from(list(all_tables().items())))
     key, _ = data.draw(st.sampled_from(list(settings_of(table))))
     content: dict[str, Any] = deepcopy(LEAST)
     inner: dict[str, Any] = content

@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,11 +15,11 @@ from builders.posts import MOOD, SLEEP, posts_of
 from evidentia.corpus import Posts
 from evidentia.errors import InputError
 from evidentia.pipeline.build import system_of
-from evidentia.pipeline.enough import refuse_too_few
 from evidentia.pipeline.outputs import final_decider, tables_of
-from evidentia.pipeline.plan import FINAL, Plan, compute
-from evidentia.pipeline.steps import full
+from evidentia.pipeline.plan import FINAL, Plan, refuse_too_few
 from evidentia.pipeline.store import Checkpoints
+from evidentia.pipeline.system import full
+from evidentia.pipeline.work import compute
 from sampling import examples
 
 from .configs import config
@@ -74,6 +75,7 @@ def test_another_calibrator_is_named_exactly_where_it_would_do() -> None:
     assert named == {True, False}
 
 
+@pytest.mark.slow
 def test_the_model_for_use_can_be_left_out() -> None:
     found = {
         refusal(plan_of(half(16, seed), protocol={"seed": seed}, final=True))

@@ -12,13 +12,15 @@ from evidentia.array_types import Floats, Ints
 from evidentia.corpus import Criterion, Posts
 from evidentia.corpus.posts import rows_of
 from evidentia.errors import InputError
-from evidentia.pipeline.fold import Division, Outcome, Step, run_step
-from evidentia.pipeline.stage import Lesson, Parts, Per, View
-from evidentia.pipeline.stages.bm25 import Bm25
+from evidentia.pipeline.plan import Division
+from evidentia.pipeline.stage import Lesson, Parts, Per, StepResult, View
+from evidentia.pipeline.stages.classifiers import Lexical
 from evidentia.pipeline.stages.gate import BestCandidate, PooledGate
-from evidentia.pipeline.stages.lexical import Lexical
 from evidentia.pipeline.stages.ltr import LearnToRank
 from evidentia.pipeline.stages.propagation import Propagation
+from evidentia.pipeline.stages.retrievers import Bm25
+from evidentia.pipeline.system import Step
+from evidentia.pipeline.work import run_step
 from evidentia.protocol.folds import InnerSplit
 from evidentia.synth import synthetic_corpus
 
@@ -37,7 +39,7 @@ STEPS = (
 
 def run(
     posts: Posts, steps: tuple[Step, ...] = STEPS, *, division: Division | None = None, seed: int = 0
-) -> dict[str, Outcome]:
+) -> dict[str, StepResult]:
     """All steps of one fold after each other, each under its name."""
     assert posts.gold is not None
     view, outcomes = View.of(posts), {}
@@ -50,7 +52,7 @@ def run(
     return outcomes
 
 
-def all_bytes(outcomes: dict[str, Outcome]) -> dict[str, bytes]:
+def all_bytes(outcomes: dict[str, StepResult]) -> dict[str, bytes]:
     """Everything that was said or learnt."""
     found = {}
     for name, outcome in outcomes.items():
@@ -67,7 +69,7 @@ def corpus() -> Posts:
 
 
 @pytest.fixture(scope="module")
-def outcomes(corpus: Posts) -> dict[str, Outcome]:
+def outcomes(corpus: Posts) -> dict[str, StepResult]:
     return run(corpus)
 
 
@@ -224,23 +226,23 @@ class TestDivision:
 
 
 class TestOutcomes:
-    def test_every_score_is_finite_and_has_its_place(self, corpus: Posts, outcomes: dict[str, Outcome]) -> None:
+    def test_every_score_is_finite_and_has_its_place(self, corpus: Posts, outcomes: dict[str, StepResult]) -> None:
         for step in STEPS:
             scores = outcomes[step.name].scores
             assert np.isfinite(scores).all(), step.name
             assert scores.shape == (48 if step.stage.per == "post" else len(corpus.texts), 10)
 
-    def test_the_same_seed_gives_the_same_bytes(self, corpus: Posts, outcomes: dict[str, Outcome]) -> None:
+    def test_the_same_seed_gives_the_same_bytes(self, corpus: Posts, outcomes: dict[str, StepResult]) -> None:
         assert all_bytes(run(corpus)) == all_bytes(outcomes)
 
-    def test_labels_of_eval_posts_change_no_byte(self, corpus: Posts, outcomes: dict[str, Outcome]) -> None:
+    def test_labels_of_eval_posts_change_no_byte(self, corpus: Posts, outcomes: dict[str, StepResult]) -> None:
         assert corpus.gold is not None
         rows = rows_of(divided(corpus).eval, corpus.offsets)
         turned = corpus.gold.copy()
         turned[rows] = ~turned[rows]
         assert all_bytes(run(corpus.relabelled(turned))) == all_bytes(outcomes)
 
-    def test_labels_of_train_posts_do(self, corpus: Posts, outcomes: dict[str, Outcome]) -> None:
+    def test_labels_of_train_posts_do(self, corpus: Posts, outcomes: dict[str, StepResult]) -> None:
         assert corpus.gold is not None
         rows = rows_of(divided(corpus).train, corpus.offsets)
         turned = corpus.gold.copy()
@@ -250,7 +252,7 @@ class TestOutcomes:
         assert same == {"retriever"}
 
     def test_texts_of_eval_posts_change_nothing_about_the_others(
-        self, corpus: Posts, outcomes: dict[str, Outcome]
+        self, corpus: Posts, outcomes: dict[str, StepResult]
     ) -> None:
         division = divided(corpus)
         rows = set(rows_of(division.eval, corpus.offsets).tolist())
@@ -264,7 +266,7 @@ class TestOutcomes:
             assert not np.array_equal(changed[step.name].scores, outcomes[step.name].scores)
 
     def test_a_post_asked_alone_gets_the_scores_it_gets_among_others(
-        self, corpus: Posts, outcomes: dict[str, Outcome]
+        self, corpus: Posts, outcomes: dict[str, StepResult]
     ) -> None:
         view = View.of(corpus)
         for step in STEPS:
@@ -280,7 +282,7 @@ class TestOutcomes:
 
     @pytest.mark.parametrize("seed", [1, 2])
     def test_the_order_of_the_corpus_changes_no_score(
-        self, corpus: Posts, outcomes: dict[str, Outcome], seed: int
+        self, corpus: Posts, outcomes: dict[str, StepResult], seed: int
     ) -> None:
         shuffled, order = permuted(corpus, seed)
         changed = run(shuffled)
@@ -374,6 +376,7 @@ DEGENERATE = {
 }
 
 
+@pytest.mark.sample(every=4)
 @pytest.mark.parametrize("kind", DEGENERATE)
 def test_degenerate_corpora_get_finite_scores(corpus: Posts, kind: str) -> None:
     posts = DEGENERATE[kind](cut(corpus))

@@ -13,17 +13,17 @@ import pytest
 from evidentia.corpus import Posts
 from evidentia.errors import InputError
 from evidentia.leakage import Post
-from evidentia.leakage.pipeline import labels_of
+from evidentia.leakage.canaries import labels_of
 from evidentia.leakcheck import ConfiguredPipeline, annotated_posts, run_canaries
-from evidentia.leakcheck.annotated import corpus_of, gold_under
+from evidentia.leakcheck.adapter import corpus_of, gold_under
 from evidentia.leakcheck.check import names_finding
 from evidentia.pipeline.build import system_of
 from evidentia.pipeline.config import parse_config
 from evidentia.pipeline.outputs import tables_of
-from evidentia.pipeline.plan import Plan, compute
-from evidentia.pipeline.steps import full
+from evidentia.pipeline.plan import Plan
 from evidentia.pipeline.store import Checkpoints
-from evidentia.pipeline.system import System
+from evidentia.pipeline.system import System, full
+from evidentia.pipeline.work import compute
 from evidentia.protocol.folds import existing_folds
 from evidentia.results import Finding
 from evidentia.synth import synthetic_corpus
@@ -68,6 +68,7 @@ def test_the_real_stages_pass(seed: int) -> None:
     assert found["FEAT001"].looked == 46
 
 
+@pytest.mark.sample(every=2)
 @pytest.mark.parametrize(
     "tables",
     [
@@ -117,7 +118,7 @@ LEAKS: dict[str, tuple[Plant, dict[str, str]]] = {
 }
 
 
-@pytest.mark.sample(every=2)
+@pytest.mark.sample(every=4)
 @pytest.mark.parametrize(("plant", "caught_by"), LEAKS.values(), ids=LEAKS.keys())
 def test_a_leak_in_any_stage_is_found_and_named(
     plant: Plant, caught_by: dict[str, str], corpus: Posts, monkeypatch: pytest.MonkeyPatch

@@ -12,9 +12,11 @@ from evidentia.errors import InputError
 from evidentia.pipeline.build import system_of
 from evidentia.pipeline.config import parse_config
 from evidentia.pipeline.outputs import final_decider, tables_of, write_tables
-from evidentia.pipeline.plan import Plan, compute, start
-from evidentia.pipeline.steps import ablation, baseline, full
+from evidentia.pipeline.plan import Plan
 from evidentia.pipeline.store import Checkpoints
+from evidentia.pipeline.system import ablation, baseline, full
+from evidentia.pipeline.work import compute
+from evidentia.pipeline.workspace import start
 from evidentia.protocol import apply_tuning
 from evidentia.synth import synthetic_corpus
 from evidentia.tables import read_run
@@ -141,5 +143,5 @@ def test_a_model_for_use_that_may_say_nothing_says_nothing(tmp_path: Path) -> No
     store = start(tmp_path / "out", "mark", resume=False)
     compute(plan, store, workers=1)
     final = final_decider(plan, store, plan.divisions()[-1], full(plan.system))
-    assert final.thresholds() == {"tau": None}
+    assert final.tuning.taus == {"tau": None}
     assert set(final.states(np.linspace(0, 1, 9))[1].tolist()) == {0}

@@ -161,6 +161,7 @@ def test_files_that_may_not_grow_are_said_and_without_the_limit_the_run_goes_on(
     same(out, whole.out, verified=False)
 
 
+@pytest.mark.slow
 def test_the_number_of_workers_changes_no_byte(whole: Whole, tmp_path: Path) -> None:
     config = Path(shutil.copy(whole.config, tmp_path))
     together = begin(config, tmp_path / "out", *TOGETHER, *whole.words)

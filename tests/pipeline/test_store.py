@@ -13,13 +13,12 @@ import numpy as np
 import pytest
 
 from evidentia.errors import InputError, OutputError
-from evidentia.pipeline.fold import Outcome
 from evidentia.pipeline.lock import acquire_lock
-from evidentia.pipeline.stage import Parts
+from evidentia.pipeline.stage import Parts, StepResult
 from evidentia.pipeline.store import Checkpoints, into_place, load_parts, save_parts, write_file
 
 FILES = ("model.json", "model.safetensors", "scores.safetensors", "seconds.json", "sums.json")
-OUTCOME = Outcome(
+OUTCOME = StepResult(
     space=Parts({"words": ["night", "mood"]}, {"frequency": np.array([1.0, 2.0])}),
     model=Parts({"bias": 0.5}, {"weights": np.arange(6.0).reshape(2, 3)}),
     scores=np.array([[0.25, -1.0], [3.5, 0.0]]),

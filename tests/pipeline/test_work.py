@@ -12,14 +12,14 @@ import pytest
 
 from evidentia.corpus import Posts
 from evidentia.errors import InputError, OutputError, WorkerError, place_of
-from evidentia.pipeline.fold import Step
-from evidentia.pipeline.plan import Plan, compute
+from evidentia.pipeline.plan import Plan
 from evidentia.pipeline.stage import Lesson, Parts
-from evidentia.pipeline.stages.bm25 import Bm25
+from evidentia.pipeline.stages.classifiers import Lexical
 from evidentia.pipeline.stages.gate import BestCandidate
-from evidentia.pipeline.stages.lexical import Lexical
+from evidentia.pipeline.stages.retrievers import Bm25
 from evidentia.pipeline.store import Checkpoints
-from evidentia.pipeline.system import System
+from evidentia.pipeline.system import Step, System
+from evidentia.pipeline.work import compute
 from evidentia.synth import synthetic_corpus
 
 from .conftest import Whole
@@ -89,6 +89,7 @@ def test_a_worker_that_is_killed_is_said(posts: Posts, tmp_path: Path) -> None:
         compute(plan_of(posts, Failing(how="killed")), Checkpoints(tmp_path), workers=2)
 
 
+@pytest.mark.slow
 def test_the_signals_of_the_parent_are_as_before(posts: Posts, tmp_path: Path) -> None:
     before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     compute(plan_of(posts, Lexical()), Checkpoints(tmp_path), workers=2)

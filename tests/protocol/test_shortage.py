@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 import evidentia
 from evidentia.protocol import Provenance, choose_calibrator
-from evidentia.protocol.shortage import shortage
-from evidentia.verify import given_calibrators
-from evidentia.verify.given_rows import TuneRow
+from evidentia.protocol.calibration import shortage
+from evidentia.verify import calibrators
+from evidentia.verify.tuning import TuneRow
 
 WITH, WITHOUT = (True, False), (False, False)
 
@@ -72,7 +72,7 @@ def test_a_second_implementation_refuses_the_same(posts: list[list[bool]], metho
     ]
     labels, owner = np.array([row.label for row in rows]), np.array([names.index(row.post) for row in rows])
     found = shortage(labels, owner, names, method=method, seed=seed)
-    theirs = given_calibrators.choose(method, "none", rows, seed, is_prob=True)
+    theirs = calibrators.choose(method, "none", rows, seed, is_prob=True)
     assert (None if found is None else found.reason) == theirs.reason
 
 

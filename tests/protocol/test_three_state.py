@@ -45,7 +45,7 @@ def test_the_pair_is_that_of_trying_all(rows: list[tuple[int, bool]], targets: T
     assume(labels.any() and not labels.all())
     found = tune_three_state(np.array([score for score, _ in rows]), labels, targets, tuned_on=HERE)
     assert (found.tau_neg, found.tau_pos) == plain(rows, targets)
-    assert found.met == all(outcome.missed_by == 0 for outcome in found.outcomes)
+    assert found.met == all(outcome.missed_by == 0 for outcome in found.targets)
 
 
 def test_a_hand_worked_choice() -> None:
@@ -64,7 +64,7 @@ def test_targets_out_of_reach_give_the_nearest_point_and_say_by_how_much() -> No
     scores, labels = np.array([0.1, 0.4, 0.8, 0.9]), np.array([False, False, True, False])
     found = tune_three_state(scores, labels, Targets(), tuned_on=HERE)
     assert (found.tau_neg, found.tau_pos, found.met) == (0.8, 0.8, False)
-    missed = {outcome.name: outcome.missed_by for outcome in found.outcomes}
+    missed = {outcome.name: outcome.missed_by for outcome in found.targets}
     assert missed == {"ScreeningSensitivity>=": 0, "ScreeningFNPer1000<=": 0, "AlertPrecision>=": pytest.approx(0.4)}
 
 

@@ -42,7 +42,7 @@ def test_every_fold_is_tuned_on_its_own_tune_rows(run: Run, table: pl.DataFrame)
         assert dict(fold.threshold.metrics) == dict(expected.metrics)
         assert set(fold.threshold.tuned_on.posts) == set(own["post_id"]) == fold.posts
         assert fold.threshold.tuned_on.sha256 == posts_sha256(own["post_id"].unique())
-        assert (fold.queries, fold.positives) == (own.height, own["has_evidence"].sum())
+        assert (fold.tune_queries, fold.tune_positives) == (own.height, own["has_evidence"].sum())
 
 
 def test_eval_labels_have_no_say(run: Run, table: pl.DataFrame) -> None:

@@ -15,8 +15,8 @@ import evidentia
 from compare.systems import gated, save, system
 from evidentia.report.page import Content, read_content, render, unpack
 from evidentia.report.page.comparison_page import comparison_page
-from evidentia.report.page.comparison_words import sentences as said_of
 from evidentia.report.page.render import figures_of
+from evidentia.report.page.words import sentences as said_of
 
 ODD = ("<script>alert(1)</script>\"'|&", "</script><img src=x onerror=alert(2)>", "X" * 10_000)
 ODD_CRITERION = "<b onclick=alert(3)>A.1</b> [x]"

@@ -19,7 +19,7 @@ from evidentia.report.page.participants import Participants
 from evidentia.report.page.render import figures_of
 from evidentia.report.page.selective_figures import MOST_POINTS, thinned
 from evidentia.report.page.selective_view import SelectiveView, labels
-from evidentia.report.page.show import limits, shown
+from evidentia.report.show import limits, shown
 from evidentia.synth import synthetic_phq8
 from evidentia.tables.order import by_number
 
@@ -305,6 +305,7 @@ def test_long_names_stay_apart_in_figures(hostile: Made) -> None:
     assert "m" * 50 not in drawn
 
 
+@pytest.mark.slow
 def test_every_figure_can_be_drawn(compared: Made, hostile: Made, tmp_path: Path) -> None:
     for one in (compared, hostile):
         figures = figures_of(one.content)

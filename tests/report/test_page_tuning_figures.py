@@ -11,9 +11,9 @@ import pytest
 from evidentia import workflow
 from evidentia.protocol import Choices, tune
 from evidentia.report.page import Content, read_content
-from evidentia.report.page.evaluation_figures import evaluation_figures
+from evidentia.report.page.figure import draw
 from evidentia.report.page.images import images
-from evidentia.report.page.tuning_figures import gamma, threshold_grid
+from evidentia.report.page.run_figures import gamma, run_figures
 from evidentia.report.page.verification import verify_page
 from evidentia.report.tables import Table
 from evidentia.synth import synthetic_run
@@ -44,14 +44,14 @@ def with_sweep(content: Content, *rows: tuple[float, ...]) -> Content:
 
 
 def test_both_are_drawn_after_the_operating_figures(content: Content) -> None:
-    names = [figure.name for figure in evaluation_figures(content)]
+    names = [figure.name for figure in run_figures(content)]
     assert names.index("decision") < names.index("threshold_grid") < names.index("gamma_sweep")
-    drawn = [figure for figure in evaluation_figures(content) if figure.name in {"threshold_grid", "gamma_sweep"}]
+    drawn = [figure for figure in run_figures(content) if figure.name in {"threshold_grid", "gamma_sweep"}]
     assert set(images(drawn, ["svg"])) == {"threshold_grid.svg", "gamma_sweep.svg"}
 
 
 def test_the_grid_is_that_of_every_fold_with_what_was_chosen(folder: Path, content: Content) -> None:
-    figure = threshold_grid(content)
+    figure = draw("threshold_grid", content.figure("tune_grid"))
     assert figure is not None
     assert figure.table.columns == ("fold", "tau", "sensitivity", "workload", "alert_precision", "chosen")
     assert "on TUNE" in figure.caption
@@ -80,7 +80,7 @@ def test_a_pinned_k_is_said(content: Content) -> None:
 def test_without_their_data_there_are_none(content: Content) -> None:
     bare = replace(content, figures=())
     assert gamma(bare) is None
-    assert threshold_grid(bare) is None
+    assert draw("threshold_grid", bare.figure("tune_grid")) is None
 
 
 @pytest.mark.parametrize(
@@ -98,6 +98,6 @@ def test_thresholds_that_cannot_be_read_give_no_figure(folder: Path, text: str) 
 
 def test_the_page_alone_verifies_without_them_and_says_so(folder: Path) -> None:
     made = verify_page(folder / "report.html")
-    assert made.found.passed, made.found.mismatches[:5]
+    assert made.verification.passed, made.verification.mismatches[:5]
     assert any("gamma" in words for words in made.left_out)
     assert any("grid" in words for words in made.left_out)

@@ -33,7 +33,7 @@ def text(value: object) -> str:
 
 
 def test_every_number_is_in_the_table_of_measures(out: Path) -> None:
-    measures = summary(out)["measures"]
+    measures = {name: entry for name, entry in summary(out)["measures"].items() if "[item=" not in name}
     found = rows(out, "measures")
     assert len(found) == len(measures)
     for row, (name, entry) in zip(found, measures.items(), strict=True):
@@ -43,6 +43,25 @@ def test_every_number_is_in_the_table_of_measures(out: Path) -> None:
         assert [row["value"], row["ci_low"], row["ci_high"]] == [text(v) for v in (entry["value"], low, high)]
         assert (row["degenerate"], row["definition"]) == (text(entry["degenerate"]), entry["definition"])
         assert row["warnings"] == "; ".join(entry["warnings"])
+
+
+def test_items_stand_in_a_table_of_their_own_with_confusion_matrices_and_cut_offs_beside(out: Path) -> None:
+    measures, dataset = summary(out)["measures"], summary(out)["dataset"]
+    items = [item["id"] for item in dataset["instrument"]["items"]]
+    found = rows(out, "by_item")
+    assert [row["item"] for row in found] == [item for item in items for _ in range(3)]
+    for row in found:
+        entry = measures[f"{row['measure']}[item={row['item']}]"]
+        assert (row["value"], row["n"]) == (text(entry["value"]), str(entry["n"]))
+    matrix = [row for row in rows(out, "confusion") if row["item"] == "Sleep"]
+    heads = [*(f"predicted {score}" for score in range(4)), "abstained"]
+    cells = [[int(row[head]) for head in heads] for row in matrix]
+    assert cells == measures["WeightedKappa[item=Sleep]"]["details"]["confusion"]
+    assert sum(map(sum, cells)) == dataset["participants"]
+    cut_offs = rows(out, "cut_offs")
+    assert len(cut_offs) == 4 * 5
+    decided = next(row for row in cut_offs if row["measure"] == "TotalDecided@cut=10")
+    assert sum(int(decided[key]) for key in ("above", "below", "undecided")) == dataset["participants"]
 
 
 def test_matched_coverage_and_ties_are_those_of_the_measures(out: Path) -> None:

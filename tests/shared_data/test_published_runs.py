@@ -18,6 +18,7 @@ DEPTHS = (1, 5, 10, 20)
 NUMBERS_OF_A_STAGE = len(NAMES) * len(DEPTHS) + 3
 
 
+@pytest.mark.sample(every=2)
 @pytest.mark.parametrize("stage", STAGES)
 @pytest.mark.parametrize(
     ("run", "populations"), [("baseline-val", 1), ("final-105736", 1), ("final-v2-dual", 2)], ids=str

@@ -7,8 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from evidentia.synth.corpus_grammar import IF, NOW, THEN, Writer, of_another, sentence
-from evidentia.synth.corpus_words import words
+from evidentia.synth.corpus_words import IF, NOW, THEN, Writer, of_another, sentence, words
 
 CRITERIA = words().criteria
 CHOICE = re.compile(r"\([^()]*\|[^()]*\)")

@@ -271,12 +271,12 @@ class TestSmallAndBad:
     )
     def test_bad_settings_are_named(self, bad: dict[str, float]) -> None:
         with pytest.raises(InputError, match=next(iter(bad))):
-            synthetic_arrays(**{"seed": 1} | bad)  # type: ignore[arg-type]
+            synthetic_arrays(**{"seed": 1} | bad)
 
     def test_more_candidates_than_any_machine_holds(self) -> None:
         for size in ({"posts": 10**12}, {"criteria": 10**9}, {"mean_candidates": 135_500}):
             with pytest.raises(InputError, match="more than 2,000,000,000"):
-                synthetic_arrays(seed=1, **size)  # type: ignore[arg-type]
+                synthetic_arrays(seed=1, **size)
 
     def test_all_problems_are_reported_at_once(self) -> None:
         with pytest.raises(InputError) as caught:

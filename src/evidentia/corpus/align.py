@@ -32,14 +32,14 @@ class Placed:
     exact: bool = True
 
 
-def place(text: str, quotes: Sequence[Quote], spans: Sequence[Span]) -> list[Placed | None]:
+def place_quotes(text: str, quotes: Sequence[Quote], spans: Sequence[Span]) -> list[Placed | None]:
     """Where each quote stands in the text, in the order of their numbers and without overlap; None if nowhere.
 
     ``spans`` are the sentences that a splitter finds. Of several occurrences those are taken that are whole sentences,
     and then those whose number is nearest, all quotes considered together.
 
     >>> text = "I am tired. I eat. I am tired."
-    >>> place(text, [Quote(2, "I am  tired.")], [Span(0, 11), Span(12, 18), Span(19, 30)])
+    >>> place_quotes(text, [Quote(2, "I am  tired.")], [Span(0, 11), Span(12, 18), Span(19, 30)])
     [Placed(span=Span(start=19, stop=30), index=2, exact=True)]
     """
     keys = (_Key(text, _inked), _Key(text, _letters))

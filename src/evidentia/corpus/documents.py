@@ -60,7 +60,7 @@ class Documents:
 
 def read_documents(content: Content, splitter: str) -> Documents:
     """Read and check all posts of a file."""
-    reader = _Reader(Faults(content.name), splitter)
+    reader = _PostReader(Faults(content.name), splitter)
     for record in read_records(content, reader.faults):
         reader.add(record)
     documents = reader.made
@@ -76,7 +76,7 @@ def read_documents(content: Content, splitter: str) -> Documents:
 
 
 @dataclass(eq=False)
-class _Reader:
+class _PostReader:
     """Takes one post after the other, and remembers the ids that were given away."""
 
     faults: Faults

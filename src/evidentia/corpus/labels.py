@@ -50,7 +50,7 @@ def parse_labels(loaded: Loaded, documents: Documents, criteria: Criteria) -> La
     if lacking:
         message = f"{loaded.name}: no column {', '.join(lacking)} (line 1). Write the columns {', '.join(COLUMNS)}."
         return Labels(np.zeros(shape, np.bool_), [Problem("MISSING_COLUMN", message)])
-    reader = _Reader(loaded, documents, criteria)
+    reader = _LabelReader(loaded, documents, criteria)
     for row, (post, criterion, cell) in enumerate(reader.rows()):
         reader.add(row, post, criterion, cell)
     gold = np.zeros(shape, np.bool_)
@@ -60,7 +60,7 @@ def parse_labels(loaded: Loaded, documents: Documents, criteria: Criteria) -> La
 
 
 @dataclass(eq=False)
-class _Reader:
+class _LabelReader:
     """Takes one row after the other, and remembers which pairs it has seen."""
 
     loaded: Loaded

@@ -30,6 +30,15 @@ def rows_of(posts: Ints, offsets: Ints) -> Ints:
     return rows
 
 
+def owner_of(offsets: Ints) -> Ints:
+    """The post of every sentence.
+
+    >>> owner_of(np.array([0, 3, 4])).tolist()
+    [0, 0, 0, 1]
+    """
+    return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+
+
 @dataclass(frozen=True)
 class Criterion:
     """One thing that a post may hold evidence for; ``prototypes`` are further ways to say it."""
@@ -70,7 +79,7 @@ class Posts(Frozen):
     @property
     def owner(self) -> Ints:
         """The post of every sentence, as its place in ``post_ids``."""
-        return np.repeat(np.arange(len(self)), self.lengths)
+        return owner_of(self.offsets)
 
     @property
     def criterion_ids(self) -> tuple[str, ...]:

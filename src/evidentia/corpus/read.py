@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -16,11 +17,10 @@ from evidentia.corpus.labels import parse_labels
 from evidentia.corpus.posts import Criterion, Posts
 from evidentia.corpus.splitter import DEFAULT, check_name
 from evidentia.errors import InputError, Problem
-from evidentia.tables.files import load, read_content
+from evidentia.tables.files import Content, load, read_content
 from evidentia.tables.run import Source
 
 DOCUMENTS, CRITERIA, LABELS = "documents.jsonl", "criteria.jsonl", "labels.csv"
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ def read_corpus(folder: Path | str, *, splitter: str = DEFAULT, labels: bool = T
     if not folder.is_dir():
         message = f"{folder}: no such folder. Name a folder with {DOCUMENTS}, {CRITERIA} and {LABELS}."
         raise InputError(Problem("MISSING_FOLDER", message))
-    reader = _Reader(folder, splitter)
+    reader = _CorpusReader(folder, splitter)
     documents, criteria = reader.documents(), reader.criteria()
     gold = reader.gold(documents, criteria) if labels else None
     if reader.problems or documents is None or criteria is None:
@@ -59,7 +59,7 @@ def read_posts(path: Path | str, *, criteria: Sequence[Criterion], splitter: str
     """Read and check posts alone, to be asked about the given criteria: a documents.jsonl, or a folder that holds one."""
     check_name(splitter)
     path = Path(path)
-    reader = _Reader(path, splitter)
+    reader = _CorpusReader(path, splitter)
     documents = reader.documents() if path.is_dir() else reader.documents(path)
     if reader.problems or documents is None:
         raise InputError(*reader.problems)
@@ -69,7 +69,7 @@ def read_posts(path: Path | str, *, criteria: Sequence[Criterion], splitter: str
 def read_criteria(path: Path | str) -> tuple[Criterion, ...]:
     """Read and check criteria alone: a criteria.jsonl, or a folder that holds one."""
     path = Path(path)
-    reader = _Reader(path, "lines")
+    reader = _CorpusReader(path, "lines")
     criteria = reader.criteria() if path.is_dir() else reader.criteria(path)
     if reader.problems or criteria is None:
         raise InputError(*reader.problems)
@@ -86,7 +86,7 @@ def validate_corpus(folder: Path | str, **options: Any) -> tuple[Problem, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Reader:
+class _CorpusReader:
     """Reads one file after the other, and keeps what was wrong with them for the end."""
 
     folder: Path
@@ -95,39 +95,44 @@ class _Reader:
     notes: list[str] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
 
+    @contextmanager
+    def _noting(self) -> Iterator[None]:
+        """Keep what is wrong with a file, and go on."""
+        try:
+            yield
+        except InputError as error:
+            self.problems.extend(error.problems)
+
+    def _note(self, role: str, content: Content, rows: int, parsed: Documents | Criteria) -> None:
+        self.sources.append(Source(role, content.name, content.sha256, rows))
+        self.problems.extend(parsed.problems)
+        self.notes.extend(parsed.notes)
+
     def documents(self, path: Path | None = None) -> Documents | None:
-        def read() -> Documents:
+        with self._noting():
             content = read_content(path or find(self.folder, DOCUMENTS))
             documents = read_documents(content, self.splitter)
-            self.sources.append(Source("documents", content.name, content.sha256, len(documents.post_ids)))
-            self.problems.extend(documents.problems)
-            self.notes.extend(documents.notes)
+            self._note("documents", content, len(documents.post_ids), documents)
             return documents
-
-        return self._tried(read)
+        return None
 
     def criteria(self, path: Path | None = None) -> Criteria | None:
-        def read() -> Criteria:
+        with self._noting():
             content = read_content(path or find(self.folder, CRITERIA))
-            parsed = parse_criteria(content)
-            self.sources.append(Source("criteria", content.name, content.sha256, len(parsed.criteria)))
-            self.problems.extend(parsed.problems)
-            self.notes.extend(parsed.notes)
-            return parsed
-
-        return self._tried(read)
+            criteria = parse_criteria(content)
+            self._note("criteria", content, len(criteria.criteria), criteria)
+            return criteria
+        return None
 
     def gold(self, documents: Documents | None, criteria: Criteria | None) -> Bools | None:
-        def read() -> Bools | None:
+        with self._noting():
             loaded = load(find(self.folder, LABELS))
             self.sources.append(Source("labels", loaded.name, loaded.sha256, loaded.frame.height))
-            if documents is None or criteria is None:
-                return None
-            labels = parse_labels(loaded, documents, criteria)
-            self.problems.extend(labels.problems)
-            return labels.gold
-
-        return self._tried(read)
+            if documents is not None and criteria is not None:
+                labels = parse_labels(loaded, documents, criteria)
+                self.problems.extend(labels.problems)
+                return labels.gold
+        return None
 
     def corpus(self, documents: Documents, criteria: tuple[Criterion, ...], gold: Bools | None) -> Corpus:
         posts = Posts(
@@ -139,13 +144,6 @@ class _Reader:
             gold=gold,
         )
         return Corpus(posts, tuple(self.sources), tuple(self.notes), self.splitter if documents.cut else None)
-
-    def _tried(self, read: Callable[[], T]) -> T | None:
-        try:
-            return read()
-        except InputError as error:
-            self.problems.extend(error.problems)
-            return None
 
 
 def find(folder: Path, name: str) -> Path:

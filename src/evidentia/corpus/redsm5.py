@@ -7,24 +7,27 @@ post is cut by a splitter around them.
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import resources
 from pathlib import Path
 
 import numpy as np
 
-from evidentia.corpus.align import Placed, Quote, arrange, place
-from evidentia.corpus.posts import Posts
+from evidentia.corpus.align import Placed, Quote, arrange, place_quotes
+from evidentia.corpus.posts import Criterion, Posts
 from evidentia.corpus.read import Corpus, find
 from evidentia.corpus.records import read_id
 from evidentia.corpus.splitter import DEFAULT, Span, described, split, splitter_named
-from evidentia.corpus.symptoms import SYMPTOMS
 from evidentia.corpus.write import ensure_corpus_writable, write_corpus
 from evidentia.errors import InputError, Problem, counted, shown
 from evidentia.tables.document import Faults, Kind
 from evidentia.tables.files import Loaded, load
 from evidentia.tables.run import Source
 
+_DATA = resources.files("evidentia.corpus") / "redsm5_symptoms.toml"
+SYMPTOMS = {name: Criterion(**table) for name, table in tomllib.loads(_DATA.read_text("utf-8")).items()}
 POSTS, ANNOTATIONS = "redsm5_posts.csv", "redsm5_annotations.csv"
 Progress = Callable[[int, int], None]
 _POST_COLUMNS = ("post_id", "text")
@@ -131,20 +134,20 @@ def _load(folder: Path) -> tuple[Loaded, Loaded, tuple[Source, ...]]:
     return loaded[0], loaded[1], tuple(Source(role, part.name, part.sha256, part.frame.height) for role, part in roles)
 
 
-def _rows(loaded: Loaded, columns: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    return zip(*(loaded.frame[column].fill_null("").to_list() for column in columns), strict=True)
+def _rows(loaded: Loaded, columns: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The place of every row, and its cells."""
+    cells = zip(*(loaded.frame[column].fill_null("").to_list() for column in columns), strict=True)
+    return ((loaded.place(row), values) for row, values in enumerate(cells))
 
 
 def _texts(loaded: Loaded, faults: Faults) -> dict[str, str]:
     texts: dict[str, str] = {}
-    for row, (post_id, text) in enumerate(_rows(loaded, _POST_COLUMNS)):
-        post = read_id({"post_id": post_id}, "post_id", "row", loaded.place(row), faults)
+    for place, (post_id, text) in _rows(loaded, _POST_COLUMNS):
+        post = read_id({"post_id": post_id}, "post_id", "row", place, faults)
         if post is None:
             continue
-        if post in texts:
-            faults.add(_SAME_POST, f"{loaded.place(row)}, post {shown(post)}")
-        elif not text.strip():
-            faults.add(_EMPTY_POST, f"{loaded.place(row)}, post {shown(post)}")
+        if post in texts or not text.strip():
+            faults.add(_SAME_POST if post in texts else _EMPTY_POST, f"{place}, post {shown(post)}")
         texts.setdefault(post, text)
     return texts
 
@@ -152,7 +155,7 @@ def _texts(loaded: Loaded, faults: Faults) -> dict[str, str]:
 def _annotations(loaded: Loaded, texts: Mapping[str, str], faults: Faults) -> dict[str, dict[int, _Annotated]]:
     """What the annotations say, by post and number of the sentence."""
     annotated: dict[str, dict[int, _Annotated]] = {}
-    for row, (post, sentence, text, symptom, status) in enumerate(_rows(loaded, _ANNOTATION_COLUMNS)):
+    for place, (post, sentence, text, symptom, status) in _rows(loaded, _ANNOTATION_COLUMNS):
         index = _index(post, sentence)
         wrong = {
             _UNKNOWN_POST: post not in texts,
@@ -161,12 +164,12 @@ def _annotations(loaded: Loaded, texts: Mapping[str, str], faults: Faults) -> di
             _BAD_STATUS: status.strip() not in _STATUS,
         }
         for kind in (kind for kind, is_wrong in wrong.items() if is_wrong):
-            faults.add(kind, f"{loaded.place(row)}, post {shown(post)}")
+            faults.add(kind, f"{place}, post {shown(post)}")
         if symptom.strip() not in SYMPTOMS:
-            faults.add(_SYMPTOM, f"{loaded.place(row)}, {shown(symptom)}")
+            faults.add(_SYMPTOM, f"{place}, {shown(symptom)}")
         elif index is not None and not any(wrong.values()):
             there = annotated.setdefault(post, {}).setdefault(index, _Annotated(text))
-            where = f"{loaded.place(row)}, sentence {shown(sentence)}"
+            where = f"{place}, sentence {shown(sentence)}"
             if there.text.split() != text.split():
                 faults.add(_TWO_TEXTS, where)
             if there.status.setdefault(symptom.strip(), _STATUS[status.strip()]) != _STATUS[status.strip()]:
@@ -183,7 +186,7 @@ def _index(post: str, sentence: str) -> int | None:
 def _cut(post: str, text: str, annotated: _ByIndex, splitter: str) -> _Cut:
     spans: Sequence[Span] = split(text, splitter)
     quotes = [Quote(index, annotated[index].text) for index in sorted(annotated)]
-    placed = place(text, quotes, spans)
+    placed = place_quotes(text, quotes, spans)
     lost = [quote.index for quote, one in zip(quotes, placed, strict=True) if one is None]
     sentences = arrange(text, [one for one in placed if one is not None], spans)
     return _Cut(post, sentences, [f"{post}_{name}" for name in numbered(sentences)], lost)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evidentia.array_types import Ints
 from evidentia.corpus.posts import Posts
 from evidentia.corpus.read import Corpus
 from evidentia.results.strict_json import dumps
@@ -84,25 +83,17 @@ def corpus_stats(corpus: Corpus) -> CorpusStats:
     ``duplicate_posts`` are posts whose sentences an earlier post has too, word for word; ``shared_gold_sentences`` are
     gold for more than one criterion; ``longest_sentence`` is in characters.
     """
-    posts = corpus.posts
+    posts, lengths = corpus.posts, corpus.posts.lengths
     return CorpusStats(
         posts=len(posts),
         criteria=len(posts.criteria),
         queries=len(posts) * len(posts.criteria),
-        sentences=_lengths(posts.lengths),
+        sentences=Lengths(
+            int(lengths.sum()), float(lengths.mean()), float(np.median(lengths)), int(lengths.min()), int(lengths.max())
+        ),
         longest_sentence=max(map(len, posts.texts)),
         duplicate_posts=_duplicates(posts),
         evidence=None if posts.gold is None else _evidence(posts),
-    )
-
-
-def _lengths(lengths: Ints) -> Lengths:
-    return Lengths(
-        total=int(lengths.sum()),
-        mean=float(lengths.mean()),
-        median=float(np.median(lengths)),
-        min=int(lengths.min()),
-        max=int(lengths.max()),
     )
 
 

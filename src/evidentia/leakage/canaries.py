@@ -6,22 +6,70 @@ Names can lie; behaviour cannot. Every canary returns a finding with how much it
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evidentia.array_types import Bools, Floats
 from evidentia.errors import InputError
-from evidentia.leakage.pipeline import Features, Pipeline, Post, labels_of, relabelled
-from evidentia.leakage.within import LEVEL, auroc_within_criteria
 from evidentia.results import Finding
 
 PERFECT = 0.99
+LEVEL = 0.999
 SHOWN = 12
 EVAL_LABELS = ("CANARY001", "Nothing on EVAL moves when EVAL labels change")
 LABEL_FREE = ("CANARY002", "Label-free features do not move when any label changes")
 CHANCE = ("CANARY003", "Trained and judged on permuted labels, the pipeline is at chance")
 EASY = ". Labels that the text gives away look the same: see what it is made of"
 ALONE = ("CANARY004", "No feature alone gives the label away")
+
+
+@dataclass(frozen=True)
+class Post:
+    """A post as it lies on a disk: with its annotations, one label per criterion. ``content`` is anything you need.
+
+    A pipeline must not read ``labels``; the canaries change them and watch.
+    """
+
+    post_id: str
+    content: object
+    labels: tuple[bool, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """What a model is given: a row for every post and criterion (criteria of a post beside each other), and the names."""
+
+    names: tuple[str, ...]
+    values: NDArray[np.float64]
+
+
+class Pipeline(Protocol):
+    """Anything that is trained on posts and says how likely each (post, criterion) holds evidence.
+
+    ``fit`` starts afresh every time. Randomness inside is seeded: the canaries compare bytes.
+    """
+
+    def fit(self, posts: Sequence[Post], labels: Bools) -> None:
+        """Learn from posts and their labels (posts x criteria)."""
+
+    def features(self, posts: Sequence[Post]) -> Features:
+        """The features of posts, as the model sees them."""
+
+    def predict(self, posts: Sequence[Post]) -> Floats:
+        """The scores of posts (posts x criteria); larger means evidence is likelier."""
+
+
+def labels_of(posts: Sequence[Post]) -> Bools:
+    """The annotations as a matrix, posts x criteria."""
+    return np.array([post.labels for post in posts], bool)
+
+
+def relabelled(posts: Sequence[Post], labels: Bools) -> list[Post]:
+    """The same posts with other annotations."""
+    return [replace(post, labels=tuple(row)) for post, row in zip(posts, labels.tolist(), strict=True)]
 
 
 def canaries(
@@ -169,3 +217,56 @@ def _some(names: Sequence[str]) -> str:
 
 def _failed(canary: tuple[str, str], message: str, looked: int) -> Finding:
     return Finding(*canary, "failed", message, looked)
+
+
+@dataclass(frozen=True)
+class WithinCriteria:
+    """The share of (positive, negative) pairs of the same criterion in the right order, and its interval."""
+
+    value: float
+    low: float
+    high: float
+    pairs: int
+
+    def holds(self, value: float) -> bool:
+        """Whether the interval contains a value."""
+        return self.low <= value <= self.high
+
+
+def auroc_within_criteria(labels: Bools, scores: Floats, *, level: float = LEVEL) -> WithinCriteria | None:
+    """Pool the pairs of all criteria; ties count one half. None where no criterion has both classes.
+
+    Base rates of criteria can be learnt without seeing anything of a post, so pairs across criteria say nothing. The
+    interval is normal, from the influence of every post on the pooled share (a DeLong interval, clustered by post).
+
+    >>> labels = np.array([[True], [False], [True], [False]])
+    >>> auroc_within_criteria(labels, np.array([[0.9], [0.1], [0.8], [0.8]])).value
+    0.875
+    """
+    from scipy.special import ndtri
+
+    wins, pairs = np.zeros(labels.shape), 0
+    opponents = np.zeros(labels.shape)
+    for column in range(labels.shape[1]):
+        truth = labels[:, column]
+        wins[:, column] = _wins(truth, scores[:, column])
+        opponents[:, column] = np.where(truth, np.count_nonzero(~truth), np.count_nonzero(truth))
+        pairs += int(np.count_nonzero(truth) * np.count_nonzero(~truth))
+    if pairs == 0:
+        return None
+    value = float(wins.sum() / 2 / pairs)
+    influence = ((wins - value * opponents) / pairs).sum(axis=1)
+    n = len(influence)
+    half = float(ndtri((1 + level) / 2) * np.sqrt((influence**2).sum() * n / max(n - 1, 1)))
+    return WithinCriteria(value, value - half, value + half, pairs)
+
+
+def _wins(truth: Bools, scores: Floats) -> Floats:
+    """For each query of a criterion, how many queries of the other class it is on the right side of; ties one half."""
+    from scipy.stats import rankdata  # slow to import, and most commands look at no canary
+
+    everyone = rankdata(scores)
+    wins = np.empty(len(truth))
+    wins[truth] = everyone[truth] - rankdata(scores[truth])  # negatives below
+    wins[~truth] = np.count_nonzero(truth) - (everyone[~truth] - rankdata(scores[~truth]))  # positives above
+    return wins

@@ -1,14 +1,20 @@
-"""Near-identical texts on both sides of a split: what a model learnt by heart on one side is judged on the other."""
+"""What gives gold away: near-identical texts on both sides of a split, and features named after gold."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from evidentia.errors import InputError
 from evidentia.protocol.near_duplicates import text_groups
 
+FORBIDDEN = re.compile(
+    r"(^|_)(is_?gold|gold_?rank|n_?gold\w*|num_gold\w*|ground_?truth|has_evidence|"
+    r"mrr(_at_\d+)?|(recall|precision|map|ndcg|hit_?rate)_?(at_?|@)\d+|y_true)($|_)",
+    re.IGNORECASE,
+)
 SIMILARITY = 0.8
 LOWEST = 0.7  # below it the search by MinHash overlooks more than two pairs in a thousand
 
@@ -63,3 +69,12 @@ def _apart(names: Sequence[str], places: Mapping[str, str], tuned: Mapping[str, 
     place = where.pop()
     learnt = {name for name in names if place in tuned.get(name, ())}
     return bool(learnt) and len(learnt | judged) > 1  # a post that is both itself is for LEAK001 to see
+
+
+def forbidden_names(names: Iterable[str]) -> tuple[str, ...]:
+    """The names among these that speak of gold: `is_gold`, `gold_rank`, `mrr`, `recall_at_*`, `n_gold*`, `groundtruth` ...
+
+    >>> forbidden_names(["bm25", "recall_at_10", "n_gold_sentences", "margold", "groundTruth"])
+    ('recall_at_10', 'n_gold_sentences', 'groundTruth')
+    """
+    return tuple(name for name in names if FORBIDDEN.search(name))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -13,17 +14,15 @@ from evidentia.array_types import Bools, Floats
 from evidentia.corpus import Criterion, Posts
 from evidentia.errors import InputError
 from evidentia.leakage import Features, Post
-from evidentia.leakage.pipeline import relabelled
-from evidentia.leakcheck.annotated import content_of, corpus_of
+from evidentia.leakage.canaries import relabelled
 from evidentia.leakcheck.watched import FoldRun, Watched, label_free_names, watch
-from evidentia.pipeline.enough import tune_shortage
-from evidentia.pipeline.fold import Division
 from evidentia.pipeline.outputs import decided
-from evidentia.pipeline.steps import full
+from evidentia.pipeline.plan import Division, tune_shortage
 from evidentia.pipeline.store import Checkpoints
-from evidentia.pipeline.system import System
-from evidentia.pipeline.work import Job, run_fold
+from evidentia.pipeline.system import System, full
+from evidentia.pipeline.work import FoldJob, run_fold
 from evidentia.protocol.folds import existing_folds
+from evidentia.tables.queries import Frozen
 
 EVAL, OTHERS = "0", "1"
 
@@ -39,7 +38,7 @@ class ConfiguredPipeline:
 
     system: System
     criteria: tuple[Criterion, ...]
-    told: Callable[[], None] | None = None  # called after every fold
+    on_fold: Callable[[], None] | None = None  # called after every fold
     reported: tuple[str, ...] = ()  # the names of features that the stages gave, as of the last fold
     _fitted: list[Post] = field(default_factory=list)
     _asked: tuple[Post, ...] = ()
@@ -68,8 +67,8 @@ class ConfiguredPipeline:
         if self._watched is None or self._asked != tuple(posts):
             self._watched = self._run(posts)
             self._asked, self.reported = tuple(posts), self._watched.reported
-            if self.told is not None:
-                self.told()
+            if self.on_fold is not None:
+                self.on_fold()
         return self._watched
 
     def _run(self, asked: Sequence[Post]) -> Watched:
@@ -85,7 +84,7 @@ class ConfiguredPipeline:
         places = np.array([at[post.post_id] for post in asked], np.int64)
         with TemporaryDirectory(prefix="evidentia-") as folder:
             store = Checkpoints(Path(folder))
-            run_fold(Job(self.system, posts, division, store))
+            run_fold(FoldJob(self.system, posts, division, store))
             variant = full(self.system)
             tables = decided(posts, [division], self.system, store, variant)
             return watch(FoldRun(self.system, posts, division, store, variant, tables.deciders[0]), places)
@@ -101,3 +100,62 @@ class ConfiguredPipeline:
         if (short := tune_shortage(posts, division, self.system.choices)) is not None:
             raise InputError(f"The thresholds cannot be tuned: TUNE has {short.counts}. Give more posts.")
         return division
+
+
+@dataclass(frozen=True, eq=False)
+class Annotated(Frozen):
+    """The sentences of one post and their gold as annotated, sentences x criteria. Posts of a group are never parted."""
+
+    sent_uids: tuple[str, ...]
+    texts: tuple[str, ...]
+    gold: Bools
+    group: int
+
+
+def annotated_posts(posts: Posts, groups: Sequence[int]) -> list[Post]:
+    """The posts of a corpus, each with what was annotated about it."""
+    assert posts.gold is not None
+    annotated = []
+    for at, labels in enumerate(posts.has_evidence().tolist()):
+        rows = slice(int(posts.offsets[at]), int(posts.offsets[at + 1]))
+        content = Annotated(posts.sent_uids[rows], posts.texts[rows], posts.gold[rows], groups[at])
+        annotated.append(Post(posts.post_ids[at], content, tuple(labels)))
+    return annotated
+
+
+def corpus_of(posts: Sequence[Post], criteria: tuple[Criterion, ...]) -> Posts:
+    """The corpus that these posts are, under the labels that they carry now; ordered by id, whatever a post is used for."""
+    ordered = sorted(posts, key=lambda post: post.post_id)
+    contents = [content_of(post) for post in ordered]
+    return Posts(
+        post_ids=tuple(post.post_id for post in ordered),
+        sent_uids=tuple(uid for content in contents for uid in content.sent_uids),
+        texts=tuple(text for content in contents for text in content.texts),
+        offsets=np.cumsum([0, *(len(content.texts) for content in contents)], dtype=np.int64),
+        criteria=criteria,
+        gold=np.concatenate([gold_under(post, criteria) for post in ordered]),
+    )
+
+
+def content_of(post: Post) -> Annotated:
+    """The sentences of a post."""
+    if not isinstance(post.content, Annotated):
+        raise InputError("A post for the configured pipeline holds its sentences: make it with `annotated_posts`.")
+    return post.content
+
+
+def gold_under(post: Post, criteria: tuple[Criterion, ...]) -> Bools:
+    """The gold sentences under the labels of a post: as annotated where there is evidence, none where there is not.
+
+    Where a label says evidence and nothing was annotated, one sentence stands for it, chosen by a hash of the post and the
+    criterion: it is the same every time, and neither the text nor any label has a say in it.
+    """
+    annotated, labels = content_of(post).gold, np.array(post.labels, bool)
+    gold: Bools = annotated & labels
+    for column in np.flatnonzero(labels & ~annotated.any(axis=0)).tolist():
+        gold[_stand_in(post.post_id, criteria[column].criterion_id, len(gold)), column] = True
+    return gold
+
+
+def _stand_in(post_id: str, criterion_id: str, sentences: int) -> int:
+    return int.from_bytes(sha256(f"{post_id}\0{criterion_id}".encode()).digest()[:8]) % sentences

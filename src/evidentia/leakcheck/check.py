@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import Any
 
 import numpy as np
@@ -15,14 +14,13 @@ from evidentia.checks.subject import Subject
 from evidentia.corpus import Posts
 from evidentia.errors import InputError
 from evidentia.leakage import canaries
-from evidentia.leakcheck.adapter import ConfiguredPipeline
-from evidentia.leakcheck.annotated import annotated_posts
+from evidentia.leakcheck.adapter import ConfiguredPipeline, annotated_posts
 from evidentia.pipeline.build import system_of
 from evidentia.pipeline.config import Config
 from evidentia.pipeline.system import System
 from evidentia.protocol import outer_folds
 from evidentia.protocol.near_duplicates import text_groups
-from evidentia.results import Evaluation, Finding, dumps
+from evidentia.results import Finding, dumps
 from evidentia.running import Bar, Progress, embed, no_bar, read_posts_of
 
 SCHEMA = "evidentia.leakcheck/1"
@@ -89,7 +87,9 @@ def run_canaries(
     judged = {post for post, part in zip(dealt.post_ids, dealt.fold.tolist(), strict=True) if part == 0}
     ours = annotated_posts(posts, groups)
     train, evaluation = ([post for post in ours if (post.post_id in judged) is asked] for asked in (False, True))
-    pipeline = ConfiguredPipeline(system, posts.criteria, _counting(progress))
+    folds = count(1)
+    on_fold = None if progress is None else lambda: progress(next(folds), FOLDS_RUN)
+    pipeline = ConfiguredPipeline(system, posts.criteria, on_fold)
     rng = np.random.default_rng([seed, PARTS])
     findings = canaries(pipeline, train, evaluation, rng=rng, label_free=pipeline.label_free)
     names = tuple(step.name for step in system)
@@ -112,19 +112,5 @@ def texts_of(posts: Posts) -> list[str]:
 
 def names_finding(names: tuple[str, ...]) -> Finding:
     """FEAT001 on the names that stages give to what they read; a blank separates words as an underscore does."""
-    nothing = Evaluation(profile="contract", seed=0, resamples=0, measures={})
     plain = tuple(dict.fromkeys(name.replace(" ", "_") for name in names))
-    return CHECKS[FEATURE_NAMES](Subject(nothing, features=plain or None))
-
-
-def _counting(progress: Progress | None) -> Callable[[], None] | None:
-    if progress is None:
-        return None
-    done = 0
-
-    def tell() -> None:
-        nonlocal done
-        done += 1
-        progress(done, FOLDS_RUN)
-
-    return tell
+    return CHECKS[FEATURE_NAMES](Subject(features=plain or None))

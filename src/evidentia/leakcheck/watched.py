@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import takewhile
@@ -12,20 +12,20 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from evidentia.array_types import Bools, Floats, Ints
+from evidentia.array_types import Floats, Ints
 from evidentia.corpus import Posts
 from evidentia.leakage import Features
-from evidentia.pipeline.decide import Decider, Scored, Variant
-from evidentia.pipeline.fold import Division, Step
-from evidentia.pipeline.selection import Ranking
+from evidentia.pipeline.decide import Decider, Scored
+from evidentia.pipeline.plan import Division
+from evidentia.pipeline.selection import CandidateRanking
 from evidentia.pipeline.stage import Parts, View, best, ranks
 from evidentia.pipeline.store import Checkpoints
-from evidentia.pipeline.system import GATE, System
+from evidentia.pipeline.system import GATE, Step, System, Variant
 from evidentia.pipeline.tables import query_rows, selected_column
 from evidentia.pipeline.work import after
 
 Columns = dict[str, Floats]  # each posts x criteria
-SAID = ("best", "mean", "mean by place", "kept", "place of the first")
+POOLED = ("best", "mean", "mean by place", "kept", "place of the first")
 NAMES = ("features", "arrivals")  # where stages write down what their models read
 
 
@@ -53,7 +53,7 @@ class Watched:
 def label_free_names(system: System) -> tuple[str, ...]:
     """What no label may move: what every stage learns without them, and all about the stages before the first that learns."""
     first = [step.name for step in takewhile(lambda step: not step.stage.learns, system.steps)]
-    columns = [f"{name} {part}" for name in first for part in ("model", *SAID)]
+    columns = [f"{name} {part}" for name in first for part in ("model", *POOLED)]
     return (*(f"{step.name} space" for step in system), *columns)
 
 
@@ -65,19 +65,19 @@ def watch(run: FoldRun, asked: Ints) -> Watched:
         parts = run.store.parts(run.division.fold, step.name)
         columns |= {f"{step.name} {part}": _constant(_digest(parts[part]), run.posts) for part in ("space", "model")}
         reported += [name for key in NAMES for name in parts["model"].document.get(key, ())]
-        columns |= _heard(step, parts, view)
+        columns |= _inputs_of(step, parts, view)
         scores = run.store.scores(run.division.fold, step.name)
         if step.name == GATE:
             columns["gate score"] = scores
         else:
             before, view = view, after(view, step.name, scores, step.keep)
-            columns |= _said(step.name, scores, before, view)
+            columns |= _pooled(step.name, scores, before, view)
     columns = {name: values[asked] for name, values in columns.items()} | _decided(run, asked)
     stacked = np.column_stack([values.ravel() for values in columns.values()]).astype(np.float64)
     return Watched(Features(tuple(columns), stacked), columns["detection score"], tuple(reported))
 
 
-def _said(name: str, scores: Floats, before: View, left: View) -> Columns:
+def _pooled(name: str, scores: Floats, before: View, left: View) -> Columns:
     """The scores of a query pooled in ways that any change of any of them moves, and what the stage let through."""
     offsets = before.posts.offsets
     place = np.arange(len(scores)) - offsets[:-1][before.posts.owner]
@@ -90,35 +90,25 @@ def _said(name: str, scores: Floats, before: View, left: View) -> Columns:
         np.add.reduceat(left.kept.astype(np.float64), offsets[:-1], axis=0),
         np.add.reduceat(first.astype(np.float64), offsets[:-1], axis=0),
     )
-    return {f"{name} {part}": values for part, values in zip(SAID, columns, strict=True)}
+    return {f"{name} {part}": values for part, values in zip(POOLED, columns, strict=True)}
 
 
-def _heard(step: Step, parts: Mapping[str, Parts], view: View) -> Columns:
+def _inputs_of(step: Step, parts: Mapping[str, Parts], view: View) -> Columns:
     """What the model of a stage reads, where the stage names it: of candidates the mean and the best of every query."""
     names = parts["model"].document.get("features")
     if names is None:
         return {}
     inputs: Any = step.stage.inputs(parts["space"], view)
-    return dict(_named(step, tuple(names), np.asarray(inputs.values, np.float64), view))
-
-
-def _named(step: Step, names: tuple[str, ...], values: Floats, view: View) -> Iterator[tuple[str, Floats]]:
-    offsets = view.posts.offsets
+    values, offsets = np.asarray(inputs.features, np.float64), view.posts.offsets
+    columns: Columns = {}
     for at, name in enumerate(names):
-        column = values[:, :, at]
+        column, label = values[:, :, at], f"{step.name} hears {name}"
         if step.stage.per == "post":
-            yield f"{step.name} hears {name}", column
+            columns[label] = column
         else:
-            yield f"{step.name} hears {name}: best", best(column, view.kept, offsets)
-            yield f"{step.name} hears {name}: mean", _mean(column, view.kept, offsets)
-
-
-def _mean(values: Floats, kept: Bools, offsets: Ints) -> Floats:
-    """The mean over the candidates of each query."""
-    total = np.add.reduceat(np.where(kept, values, 0.0), offsets[:-1], axis=0)
-    count = np.add.reduceat(kept.astype(np.float64), offsets[:-1], axis=0)
-    mean: Floats = total / count
-    return mean
+            total, count = (np.add.reduceat(np.where(view.kept, of, 0.0), offsets[:-1], axis=0) for of in (column, 1.0))
+            columns |= {f"{label}: best": best(column, view.kept, offsets), f"{label}: mean": total / count}
+    return columns
 
 
 def _decided(run: FoldRun, asked: Ints) -> Columns:
@@ -132,9 +122,10 @@ def _decided(run: FoldRun, asked: Ints) -> Columns:
     prob, state = decider.states(detection)
     sentences = posts.sentences_of(asked)
     kept, offsets = scored.view.kept[sentences], posts.take(asked).offsets
-    ranking = Ranking.of(scored.view.scores[by][sentences], kept, offsets, decider.nodes)
+    ranking = CandidateRanking.of(scored.view.scores[by][sentences], kept, offsets, decider.nodes)
     returned = selected_column(scored, asked, decider, ranked_by=by)
-    place = dict(zip(posts.sent_uids, _places(posts), strict=True))
+    places = np.arange(len(posts.texts)) - posts.offsets[:-1][posts.owner]
+    place = dict(zip(posts.sent_uids, places.tolist(), strict=True))
     columns = {
         **{name: np.full(len(detection), value) for name, value in _tuned(decider).items()},
         "node probability of the best": ranking.node_prob[ranking.offsets[:-1]],
@@ -174,20 +165,11 @@ def ranking_sizes(lists: pl.Series) -> Floats:
 
 def _by_place(lists: pl.Series, place: Mapping[str, int]) -> Floats:
     """A number for every list that moves with what it names and in which order, whatever the sentences are called."""
-    return np.array([sum(_weight(at) * (place[uid] + 1) for at, uid in _listed(uids)) for uids in lists], np.float64)
-
-
-def _listed(uids: str) -> Iterator[tuple[int, str]]:
-    return enumerate(uids.split("|") if uids else ())
-
-
-def _weight(at: int) -> float:
-    return float(1 / (at + 1) ** 0.5)
-
-
-def _places(posts: Posts) -> list[int]:
-    places: list[int] = (np.arange(len(posts.texts)) - posts.offsets[:-1][posts.owner]).tolist()
-    return places
+    weighted = (
+        sum(1 / (at + 1) ** 0.5 * (place[uid] + 1) for at, uid in enumerate(uids.split("|") if uids else ()))
+        for uids in lists
+    )
+    return np.array(list(weighted), np.float64)
 
 
 def _digest(parts: Parts) -> float:

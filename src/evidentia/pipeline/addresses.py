@@ -6,6 +6,8 @@ import re
 from ipaddress import ip_address
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
+from evidentia.errors import typed
+
 _PORTS = {"http": 80, "https": 443}
 _NOT_IN_ADDRESSES = re.compile(r"[\s\\<>\"^`{|}\x00-\x1f\x7f]")
 _KEY_NAME = re.compile(
@@ -54,6 +56,11 @@ def may_be_shown(text: str) -> bool:
     """Whether an address, or what was written instead of one, holds nothing that might be a key."""
     plain = unquote(text)
     return not any(mark in plain for mark in "@?#") and not any(map(_is_key, re.split(r"[/,:&=]", plain)))
+
+
+def shown_address(text: str) -> str:
+    """An address, or what was written instead of one, for a message."""
+    return typed(text) if may_be_shown(text) else "What is given (and not shown)"
 
 
 def _is_key(part: str) -> bool:

@@ -6,20 +6,25 @@ from collections.abc import Mapping
 from typing import Any
 
 from evidentia.pipeline.config import Config
+from evidentia.pipeline.encoders.interface import Cache
+from evidentia.pipeline.encoders.make import make_encoder, make_pair_scorer
+from evidentia.pipeline.encoders.minilm import LAYERS
 from evidentia.pipeline.extras import need
-from evidentia.pipeline.fold import Step
+from evidentia.pipeline.neural.attention import AttentionSettings
 from evidentia.pipeline.stage import Stage
-from evidentia.pipeline.stages.bm25 import Bm25
+from evidentia.pipeline.stages.classifiers import Lexical, Vectors
 from evidentia.pipeline.stages.gate import BestCandidate, PooledGate
-from evidentia.pipeline.stages.lexical import Lexical
 from evidentia.pipeline.stages.ltr import LearnToRank
-from evidentia.pipeline.stages.meaning import Meaning
+from evidentia.pipeline.stages.meaning import LSA, Meaning
+from evidentia.pipeline.stages.models import Settings
+from evidentia.pipeline.stages.network import GraphNetwork, NetworkGate
+from evidentia.pipeline.stages.pairs import FineTuned, PairReranker
 from evidentia.pipeline.stages.propagation import Propagation
-from evidentia.pipeline.stages.spaces import LSA
-from evidentia.pipeline.system import GATE, System
+from evidentia.pipeline.stages.retrievers import Bm25, Dense, Fused
+from evidentia.pipeline.stages.tokens import TokenReader
+from evidentia.pipeline.system import GATE, GRAPH, RERANKER, RETRIEVER, WORDS, Step, System
 
-RETRIEVER, RERANKER, GRAPH = "retriever", "reranker", "graph"
-NONE, WORDS = "none", "words"
+NONE = "none"
 _LOCAL = {"minilm", "sentence-transformers", "cross-encoder", "listwise", "fine-tuned"}
 
 
@@ -48,8 +53,6 @@ def _retriever(config: Config) -> Stage:
     parts = tuple(_one_retriever(config, spec) for spec in config.retriever.kind)
     if len(parts) == 1:
         return parts[0]
-    from evidentia.pipeline.stages.dense import Fused
-
     return Fused(parts, config.retriever.fusion, config.retriever.weights, config.retriever.rrf_k)
 
 
@@ -58,9 +61,7 @@ def _one_retriever(config: Config, spec: str) -> Stage:
         return Bm25(config.retriever.k1, config.retriever.b, config.protocol.min_posts)
     if spec == WORDS:
         return Lexical(min_posts=config.protocol.min_posts)
-    from evidentia.pipeline.stages.dense import Dense
-
-    return Dense(config.located(spec), _settings(config, spec), _cache(config))
+    return Dense(*_model(config, spec))
 
 
 def _learner(config: Config, name: str) -> Stage:
@@ -69,44 +70,26 @@ def _learner(config: Config, name: str) -> Stage:
     if name == "characters":
         return Lexical("characters", min_posts=config.protocol.min_posts)
     if name == "tokens":
-        from evidentia.pipeline.neural.attention import AttentionSettings
-        from evidentia.pipeline.stages.tokens import TokenReader
-
         learnt = AttentionSettings(config.reranker.token_layers, config.reranker.token_epochs)
-        return TokenReader(_cache(config), learnt)
-    from evidentia.pipeline.stages.vectors import Vectors
-
-    spec = config.reranker.vectors
-    return Vectors(config.located(spec), _settings(config, spec), _cache(config))
+        return TokenReader(config.cache, learnt)
+    return Vectors(*_model(config, config.reranker.vectors))
 
 
 def _reranker(config: Config) -> Stage:
     settings = config.reranker
     if settings.kind == "ltr":
         return LearnToRank(settings.model, settings.trees)
-    from evidentia.pipeline.stages.pairs import FineTuned, PairReranker
-
     if settings.kind == "fine-tuned":
         return FineTuned(settings.epochs, settings.max_pairs, settings.learning_rate, settings.batch_size)
-    return PairReranker(config.located(settings.kind), _settings(config, settings.kind), _cache(config))
+    return PairReranker(*_model(config, settings.kind))
 
 
 def _graph(config: Config, source: str) -> Stage:
     settings = config.graph
     if settings.kind == "propagation":
         return Propagation(source, settings.neighbours, _meaning(config))
-    from evidentia.pipeline.stages.network import GraphNetwork
-
-    return GraphNetwork(
-        source=source,
-        neighbours=settings.neighbours,
-        meaning=_meaning(config),
-        conv=settings.conv,
-        layers=settings.layers,
-        hidden=settings.hidden,
-        epochs=settings.epochs,
-        networks=settings.networks,
-    )
+    own = {name: getattr(settings, name) for name in ("neighbours", "conv", "layers", "hidden", "epochs", "networks")}
+    return GraphNetwork(source=source, meaning=_meaning(config), **own)
 
 
 def _gate(config: Config, last: str) -> Stage:
@@ -115,32 +98,18 @@ def _gate(config: Config, last: str) -> Stage:
         return BestCandidate(last)
     if settings.kind == "pooled":
         return PooledGate(settings.model, trees=settings.trees)
-    from evidentia.pipeline.stages.network import NetworkGate
-
-    return NetworkGate(
-        neighbours=config.graph.neighbours,
-        meaning=_meaning(config),
-        hidden=settings.hidden,
-        epochs=settings.epochs,
-        patience=settings.patience,
-        networks=settings.networks,
-        blend=settings.blend,
-        beside=settings.model,
-        trees=settings.trees,
-    )
+    names = ("hidden", "epochs", "patience", "networks", "blend", "trees")
+    own = {name: getattr(settings, name) for name in names}
+    return NetworkGate(neighbours=config.graph.neighbours, meaning=_meaning(config), beside=settings.model, **own)
 
 
 def _meaning(config: Config) -> Meaning:
-    spec = config.graph.space
-    return Meaning(config.located(spec), _settings(config, spec), _cache(config), config.protocol.min_posts)
+    return Meaning(*_model(config, config.graph.space), config.protocol.min_posts)
 
 
-def _settings(config: Config, spec: str) -> tuple[tuple[str, Any], ...]:
-    return tuple(sorted(config.model_settings(spec).items()))
-
-
-def _cache(config: Config) -> bool | str:
-    return config.cache if isinstance(config.cache, bool) else str(config.cache)
+def _model(config: Config, spec: str) -> tuple[str, Settings, Cache]:
+    """A model as stages name it: its words, what is set about it, and where its answers are kept."""
+    return config.located(spec), tuple(sorted(config.model_settings(spec).items())), config.cache
 
 
 def needs_torch(config: Config) -> bool:
@@ -176,8 +145,6 @@ def encoders_of(config: Config) -> dict[str, Mapping[str, Any]]:
 
 def model_keys(config: Config) -> list[str]:
     """Which weights the named models have, or which servers are asked: a folder may hold others tomorrow."""
-    from evidentia.pipeline.encoders.make import make_encoder, make_pair_scorer
-
     keys = [make_encoder(spec, settings, cache=False).key for spec, settings in encoders_of(config).items()]
     spec = config.reranker.kind
     if spec not in {NONE, "ltr", "fine-tuned"}:
@@ -187,7 +154,5 @@ def model_keys(config: Config) -> list[str]:
 
 def token_layer(config: Config) -> int | None:
     """The layer of MiniLM whose tokens a configuration reads; None where it reads none."""
-    from evidentia.pipeline.encoders.minilm import LAYERS
-
     asked = config.reranker.kind == "ltr" and "tokens" in config.reranker.learners
     return LAYERS - config.reranker.token_layers if asked else None

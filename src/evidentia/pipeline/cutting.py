@@ -20,7 +20,7 @@ _FEWEST = 5  # sentences below which a post of short ones is just short
 
 
 @dataclass(frozen=True)
-class Cut:
+class SentenceCut:
     """The splitter of the posts (None where sentences were given), and their characters per sentence: 1 %, median, 99 %."""
 
     splitter: str | None
@@ -29,7 +29,7 @@ class Cut:
     high: float
 
     @classmethod
-    def of(cls, posts: Posts, splitter: str | None) -> Cut:
+    def of(cls, posts: Posts, splitter: str | None) -> SentenceCut:
         """As these posts are cut."""
         low, median, high = np.quantile(_lengths(posts), (0.01, 0.5, 0.99)).round(1).tolist()
         return cls(None if splitter is None else described(splitter), low, median, high)

@@ -3,40 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from evidentia.array_types import Bools, Floats, Ints
 from evidentia.corpus import Posts
-from evidentia.pipeline.fold import Division
-from evidentia.pipeline.selection import Policy, Ranking, Selection, calibrate_nodes, choose_k, select, tune_gamma
+from evidentia.pipeline.plan import Division
+from evidentia.pipeline.selection import (
+    CandidateRanking,
+    Policy,
+    Selection,
+    calibrate_nodes,
+    choose_k,
+    select,
+    tune_gamma,
+)
 from evidentia.pipeline.stage import View, best
 from evidentia.pipeline.store import Checkpoints
-from evidentia.pipeline.system import GATE, System
+from evidentia.pipeline.system import GATE, Scope, System, Variant
 from evidentia.pipeline.work import after
-from evidentia.protocol import Choices
 from evidentia.protocol.calibrators import Calibrator
 from evidentia.protocol.provenance import posts_sha256
-from evidentia.protocol.tuned import FoldTuning
+from evidentia.protocol.tuning import FoldTuning
 from evidentia.tables.queries import NEG, POS
-
-Scope = Literal["nothing", "all", "states"]
-
-
-@dataclass(frozen=True)
-class Variant:
-    """Up to where the pipeline goes: the step that ranks, what stands for detection, and what is selected.
-
-    ``selects`` nothing, for all queries alike, or by the state of each. ``cuts`` False ranks all sentences of a post.
-    """
-
-    name: str
-    ranked_by: str
-    detects: str
-    selects: Scope
-    choices: Choices
-    cuts: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,22 +65,12 @@ class Decider:
     def states(self, detection: Floats) -> tuple[Floats, Ints]:
         """The calibrated probability and the state of every query; with a single threshold there is no UNCERTAIN."""
         prob = detection if self.tuning.calibrator is None else self.tuning.calibrator.apply(detection)
-        if self.tuning.three_state is not None:
-            low, high = self.tuning.three_state.tau_neg, self.tuning.three_state.tau_pos
-            assert low is not None
-            assert high is not None
-            return prob, (prob >= low).astype(np.int64) + (prob >= high)
-        assert self.tuning.threshold is not None
-        return prob, np.where(self.tuning.threshold.says_yes(prob), POS, NEG)
+        above = [np.zeros(len(prob), bool) if tau is None else prob >= tau for tau in self.tuning.taus.values()]
+        if len(above) == 1:
+            return prob, np.where(above[0], POS, NEG)
+        return prob, above[0].astype(np.int64) + above[1]
 
-    def thresholds(self) -> dict[str, float | None]:
-        """Where the states part, under the names that a run has for them."""
-        if self.tuning.three_state is not None:
-            return {"tau_neg": self.tuning.three_state.tau_neg, "tau_pos": self.tuning.three_state.tau_pos}
-        assert self.tuning.threshold is not None
-        return {"tau": self.tuning.threshold.value}
-
-    def chosen(self, ranking: Ranking, state: Ints) -> Ints:
+    def chosen(self, ranking: CandidateRanking, state: Ints) -> Ints:
         """K of every query."""
         if self.selects == "all":
             return choose_k(self.selection.standard, self.selection.limits, ranking)
@@ -124,7 +104,7 @@ def decider(scored: Scored, gold: Bools, system: System, variant: Variant, tunin
     untuned = Decider(nodes, tuning, system.selection, variant.selects, named)
     if system.mean_k_at_most is None or variant.selects == "nothing":
         return untuned
-    ranking = Ranking.of(score[rows], kept[rows], posts.take(tune).offsets, nodes)
+    ranking = CandidateRanking.of(score[rows], kept[rows], posts.take(tune).offsets, nodes)
     _, state = untuned.states(scored.detection[tune].ravel())
     decided = np.ones(len(state), bool) if variant.selects == "all" else state == POS
     gamma = tune_gamma(system.selection.limits, ranking, decided, mean_k_at_most=system.mean_k_at_most)

@@ -13,12 +13,11 @@ import polars as pl
 
 from evidentia.corpus import Posts
 from evidentia.errors import InputError, counted, shown
-from evidentia.pipeline.cutting import Cut
-from evidentia.pipeline.decide import Decider, Scored, Variant, decider
-from evidentia.pipeline.fold import Division
-from evidentia.pipeline.plan import FINAL, Plan
+from evidentia.pipeline.cutting import SentenceCut
+from evidentia.pipeline.decide import Decider, Scored, decider
+from evidentia.pipeline.plan import FINAL, Division, Plan
 from evidentia.pipeline.store import Checkpoints, into_place, save_parts, write_file, write_sums
-from evidentia.pipeline.system import System
+from evidentia.pipeline.system import System, Variant
 from evidentia.pipeline.tables import candidate_rows, query_rows, selected_column
 from evidentia.protocol import Tuning, to_document, tune
 from evidentia.protocol.thresholds import REJECT_ALL
@@ -137,7 +136,7 @@ def write_models(
                     {"criterion_id": entry.criterion_id, "text": entry.text, "prototypes": list(entry.prototypes)}
                     for entry in plan.posts.criteria
                 ],
-                "sentences": asdict(Cut.of(plan.posts.take(division.train), splitter)),
+                "sentences": asdict(SentenceCut.of(plan.posts.take(division.train), splitter)),
                 "trained_on": sorted(plan.posts.post_ids[post] for post in division.train.tolist()),
                 "tuning": decider.tuning.to_dict(),
                 "decisions": decider.to_dict(),

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import SplitResult
 
-from evidentia.errors import InputError, typed
-from evidentia.pipeline.addresses import address_of, covers, key_in, may_be_shown
+from evidentia.errors import InputError
+from evidentia.pipeline.addresses import address_of, covers, key_in, shown_address
 from evidentia.pipeline.config import Config
 
 SERVERS = ("openai", "http")
@@ -43,7 +43,9 @@ class Permission:
 
         A server or code that was not confirmed is an InputError.
         """
-        problems = [_unconfirmed(name, url) for url in addresses_in(config) if not self._allows(url)]
+        asked = {url: _address(url) for url in addresses_in(config)}
+        unknown = [url for url, at in asked.items() if not any(covers(allowed, at) for allowed in self.endpoints)]
+        problems = [_unconfirmed(name, url) for url in unknown]
         if runs_code(config) and not self.remote_code:
             problems.append(
                 f"{name} asks for trust_remote_code: a model of it would run code of its own. Read that code, then confirm "
@@ -56,10 +58,6 @@ class Permission:
             f"confirm with --allow-key {key} (in Python allow_keys=[{key!r}])."
             for key in withheld
         )
-
-    def _allows(self, url: str) -> bool:
-        asked = _address(url)
-        return any(covers(allowed, asked) for allowed in self.endpoints)
 
 
 def addresses_in(config: Config) -> Iterator[str]:
@@ -94,9 +92,8 @@ def _without(config: Config, keys: Sequence[str | None]) -> Config:
 def _address(url: str) -> SplitResult:
     parts = address_of(url)
     if parts is None or key_in(parts) is not None:
-        subject = typed(url) if may_be_shown(url) else "What is given (and not shown)"
         raise InputError(
-            f"{subject} is no address that may be allowed. Give one like http://127.0.0.1:8000/v1, without a key."
+            f"{shown_address(url)} is no address that may be allowed. Give one like http://127.0.0.1:8000/v1, without a key."
         )
     return parts
 

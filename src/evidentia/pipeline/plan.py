@@ -1,40 +1,67 @@
-"""What is to be run, and where it is kept meanwhile: folds, the folder of a run, and whether it is the same run again."""
+"""What is to be run: which posts each fold learns from, tunes on and is judged by, and whether there are enough of them."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
-import shutil
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from evidentia.array_types import Ints
 from evidentia.corpus import Posts
-from evidentia.errors import InputError, OutputError
-from evidentia.pipeline.fold import Division
-from evidentia.pipeline.lock import acquire_lock
-from evidentia.pipeline.store import Checkpoints, write_file
+from evidentia.errors import InputError, counted, shown
 from evidentia.pipeline.system import System
-from evidentia.pipeline.work import Job, Progress, run_jobs
-from evidentia.protocol import outer_folds
+from evidentia.protocol import Choices, outer_folds
+from evidentia.protocol.calibration import ALWAYS_FITS, Shortage, shortage
 from evidentia.protocol.folds import Folds, InnerSplit
 from evidentia.protocol.near_duplicates import text_groups
-from evidentia.results import dumps, loads
-from evidentia.results.folder import PARTIAL
+from evidentia.tables.queries import Frozen
 
 FINAL = "final"
-WORK = "work"
-STATE, LOCK = "state.json", "lock"
-Note = Callable[[str], None]
 
 
-def no_note(words: str) -> None:
-    """Nobody listens."""
+@dataclass(frozen=True, eq=False)
+class Division(Frozen):
+    """The posts of one fold, as places in the corpus. ``part`` numbers the parts of TRAIN that stages are cross-fitted on."""
+
+    fold: str
+    train: Ints
+    tune: Ints
+    eval: Ints
+    part: Ints
+
+    @classmethod
+    def of(
+        cls,
+        split: InnerSplit,
+        posts: Posts,
+        *,
+        parts: int,
+        seed: Sequence[int],
+        groups: Mapping[str, int] | None = None,
+    ) -> Division:
+        """Find the posts of a split, and deal TRAIN into parts; posts of one group stay together."""
+        if parts < 2 or len(split.train) < 2:
+            raise InputError(
+                f"Fold {shown(split.fold)}: {counted(len(split.train), 'TRAIN post')} cannot be dealt into "
+                f"{counted(parts, 'part')} for cross-fitting. 2 posts and 2 parts are the least: give more."
+            )
+        at = {post: place for place, post in enumerate(posts.post_ids)}
+        train, tune, judged = (
+            np.array([at[post] for post in named], np.int64) for named in (split.train, split.tune, split.eval)
+        )
+        own = np.arange(len(train)) if groups is None else np.array([groups[post] for post in split.train])
+        _, group = np.unique(own, return_inverse=True)
+        part = (np.random.default_rng(list(seed)).permutation(int(group.max()) + 1) % parts)[group]
+        return cls(split.fold, train, tune, judged, part)
+
+    @property
+    def others(self) -> Ints:
+        """Every post that nothing is learnt from."""
+        return np.concatenate([self.tune, self.eval])
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,88 +108,44 @@ def identity(plan: Plan, config: Mapping[str, Any], means: Sequence[Any]) -> str
     return digest.hexdigest()
 
 
-def start(out: Path, mark: str, *, resume: bool, note: Note = no_note) -> Checkpoints:
-    """Open the folder of a run: a new one, or with ``resume`` one that was begun with the same configuration and corpus.
-
-    The folder is locked until the result is released. What is refused is left as it was.
-    """
-    _refuse(out, mark, resume=resume)
-    lock = acquire_lock(out / WORK / LOCK)
-    try:
-        _refuse(out, mark, resume=resume)  # somebody may have been faster
-        if not (out / WORK / STATE).is_file():
-            write_file(out / WORK / STATE, dumps({"schema": "evidentia.work/1", "identity": mark}).encode())
-        sweep(out)
-        store = Checkpoints(out / WORK, lock)
-        for step in store.discard_damaged():
-            note(f"{WORK}/{step} is damaged and is done again.")
-    except BaseException:
-        lock.release()
-        raise
-    return store
+def refuse_too_few(plan: Plan) -> None:
+    """Refuse a plan whose posts cannot be divided, cross-fitted or calibrated on as its system wants to."""
+    divisions = plan.divisions()
+    if any(step.stage.learns for step in plan.system.steps):
+        _refuse_one_part(divisions)
+    shortages = {division.fold: tune_shortage(plan.posts, division, plan.system.choices) for division in divisions}
+    short = {fold: lack for fold, lack in shortages.items() if lack is not None}
+    if short:
+        raise InputError(_said(short, len(plan.folds.labels)))
 
 
-def _refuse(out: Path, mark: str, *, resume: bool) -> None:
-    name, state = out.resolve().name, out / WORK / STATE
-    if not out.is_dir():
-        if out.exists() or out.is_symlink():
-            raise OutputError(f"{name} exists and is not a folder. Choose another folder with -o.")
-    elif state.is_file():
-        if not resume:
-            raise OutputError(
-                f"{name} holds a run that was begun. Continue it with --resume, or choose another folder with -o."
-            )
-        known = _mark_of(state)
-        if known is None:
+def tune_shortage(posts: Posts, division: Division, choices: Choices) -> Shortage | None:
+    """What the TUNE posts of a fold lack for calibrators and thresholds to be chosen on them, if anything."""
+    labels = posts.has_evidence()[division.tune]
+    post = np.repeat(np.arange(len(labels)), labels.shape[1])
+    named = [posts.post_ids[place] for place in division.tune.tolist()]
+    return shortage(labels.ravel(), post, named, method=choices.calibrate, seed=choices.seed)
+
+
+def _refuse_one_part(divisions: list[Division]) -> None:
+    """A stage that is cross-fitted on one part alone would learn from nothing."""
+    for division in divisions:
+        if len(np.unique(division.part)) < 2:
             raise InputError(
-                f"{name}/{WORK}/{STATE} cannot be read. Delete {name} and begin anew, or choose another folder with -o."
+                f"Fold {division.fold}: the {counted(len(division.train), 'TRAIN post')} are copies of one text and must "
+                "not be parted, and cross-fitting needs 2 texts. Give more posts."
             )
-        if known != mark:
-            raise InputError(
-                f"{name} was begun with another configuration, corpus or version. Delete it to begin anew, or choose another "
-                "folder with -o."
-            )
-    elif not _is_empty(out):
-        raise OutputError(f"{name} exists and is not empty. Choose another folder with -o.")
 
 
-def _is_empty(out: Path) -> bool:
-    """Whether there is nothing, or only what a run leaves that was stopped as it opened the folder."""
-    work = out / WORK
-    try:
-        if any(path != work for path in out.iterdir()):
-            return False
-        return not work.exists() or all(path.name == LOCK or path.name.endswith(PARTIAL) for path in work.iterdir())
-    except OSError as error:
-        raise OutputError(
-            f"Cannot read {out.resolve().name}: {error.strerror}. Choose another folder with -o."
-        ) from None
-
-
-def abandon(out: Path) -> None:
-    """Remove the folder of a run that did nothing, so that it does not stand in the way of the next."""
-    shutil.rmtree(out / WORK, ignore_errors=True)
-    with suppress(OSError):  # it holds something, or is not ours to remove
-        out.rmdir()
-
-
-def sweep(out: Path) -> None:
-    """Remove what was being written when a run was killed."""
-    for path in list(out.rglob(f".*{PARTIAL}")):
-        if path.is_dir():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            path.unlink(missing_ok=True)
-
-
-def _mark_of(state: Path) -> str | None:
-    try:
-        return str(loads(state.read_bytes())["identity"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-
-
-def compute(plan: Plan, store: Checkpoints, *, workers: int, progress: Progress | None = None) -> None:
-    """Run all folds; what is kept is not done again."""
-    jobs = [Job(plan.system, plan.posts, division, store) for division in plan.divisions()]
-    run_jobs(jobs, workers=workers or min(os.cpu_count() or 1, len(jobs)), progress=progress)
+def _said(short: Mapping[str, Shortage], folds: int) -> str:
+    """Which folds lack what, and what can be done about it."""
+    first, lack = next(iter(short.items()))
+    of_folds = [fold for fold in short if fold != FINAL]
+    where = f"in {len(of_folds)} of {folds} folds (first: fold {first})" if of_folds else "of the model for use"
+    remedies = ["Give the corpus more such posts"]
+    if all(each.comparing for each in short.values()):
+        remedies.append(f'set [gate] calibrate = "{ALWAYS_FITS}", which compares nothing')
+    if not of_folds:
+        remedies.append("set [run] final_model = false")
+    message = f"Scores {where} cannot be made probabilities: TUNE has {lack.counts}."
+    return f"{message} {', or '.join(remedies)}."

@@ -16,10 +16,10 @@ from evidentia.corpus import Criterion, Posts
 from evidentia.errors import InputError
 from evidentia.pipeline.build import system_of
 from evidentia.pipeline.config import parse_config, read_config
-from evidentia.pipeline.cutting import Cut
+from evidentia.pipeline.cutting import SentenceCut
 from evidentia.pipeline.decide import Decider, Scored
-from evidentia.pipeline.fold import Division
 from evidentia.pipeline.permission import Permission
+from evidentia.pipeline.plan import Division
 from evidentia.pipeline.selection import Policy, Selection
 from evidentia.pipeline.stage import Parts, View
 from evidentia.pipeline.store import first_damaged, folder_sha256, load_parts
@@ -28,7 +28,7 @@ from evidentia.pipeline.tables import predicted_rows
 from evidentia.pipeline.work import after
 from evidentia.protocol.calibrators import Calibrator
 from evidentia.protocol.provenance import Provenance
-from evidentia.protocol.tuned import FoldTuning
+from evidentia.protocol.tuning import FoldTuning
 from evidentia.results import loads
 
 FILE, SCHEMA = "pipeline.json", "evidentia.model/2"
@@ -53,7 +53,7 @@ class Trained:
     criteria: tuple[Criterion, ...]
     trained_on: frozenset[str]
     tuned_on: frozenset[str]
-    cut: Cut
+    cut: SentenceCut
     sha256: str = ""
     notes: tuple[str, ...] = ()
 
@@ -160,7 +160,7 @@ def _trained(home: Path, document: Mapping[str, Any], allowed: Permission) -> Tr
         criteria,
         frozenset(document["trained_on"]),
         frozenset(decisions["tuned_on"]["posts"]),
-        Cut(**document["sentences"]),
+        SentenceCut(**document["sentences"]),
         notes=notes,
     )
 

@@ -43,7 +43,7 @@ class Selection:
 
 
 @dataclass(frozen=True, eq=False)
-class Ranking(Frozen):
+class CandidateRanking(Frozen):
     """The candidates of all queries, best first, query by query; post by post, and within one by criterion."""
 
     offsets: Ints
@@ -53,11 +53,11 @@ class Ranking(Frozen):
     node_prob: Floats
 
     @classmethod
-    def of(cls, score: Floats, kept: Bools, offsets: Ints, nodes: Calibrator) -> Ranking:
+    def of(cls, score: Floats, kept: Bools, offsets: Ints, nodes: Calibrator) -> CandidateRanking:
         """Rank by score; equal scores keep the order of the post."""
         ends, sentence, criterion = ranked_nodes(score, kept, offsets)
         values = score[sentence, criterion]
-        return cls(ends, sentence, criterion, values, node_probabilities(nodes, values))
+        return cls(ends, sentence, criterion, values, nodes.apply(values))
 
     def candidates(self, gold: Bools | None = None) -> Candidates:
         """In the form that the protocol reads."""
@@ -77,18 +77,13 @@ def calibrate_nodes(score: Floats, kept: Bools, gold: Bools) -> Calibrator:
     return fitted
 
 
-def node_probabilities(nodes: Calibrator, score: Floats) -> Floats:
-    """The probability that each candidate is gold."""
-    return nodes.apply(score)
-
-
-def choose_k(policy: Policy, limits: KPolicy, ranking: Ranking) -> Ints:
+def choose_k(policy: Policy, limits: KPolicy, ranking: CandidateRanking) -> Ints:
     """K of every query: what the policy wants, held within the limits of erratum 9."""
     floor, cap = limits.limits(np.diff(ranking.offsets))
     return np.clip(wanted(policy, ranking), floor, cap)
 
 
-def wanted(policy: Policy, ranking: Ranking) -> Ints:
+def wanted(policy: Policy, ranking: CandidateRanking) -> Ints:
     """What a policy wants, before any limit.
 
     ``mass``: the fewest that hold a share gamma of the probability. ``threshold``: those at or above it. ``fixed``: always k.
@@ -106,7 +101,7 @@ def wanted(policy: Policy, ranking: Ranking) -> Ints:
     return _largest_gap(table) if policy.name == "score_gap" else _elbow(table, sizes)
 
 
-def _padded(ranking: Ranking) -> Floats:
+def _padded(ranking: CandidateRanking) -> Floats:
     """Probabilities as a rectangle, a row per query; nothing is NaN."""
     sizes = np.diff(ranking.offsets)
     table = np.full((len(sizes), int(sizes.max(initial=0))), np.nan)
@@ -132,14 +127,14 @@ def _elbow(table: Floats, sizes: Ints) -> Ints:
     return np.asarray(np.maximum(np.argmax(below, axis=1), 1), np.int64)
 
 
-def select(selection: Selection, ranking: Ranking, state: Ints) -> Ints:
+def select(selection: Selection, ranking: CandidateRanking, state: Ints) -> Ints:
     """K of every query under its state: nothing for NEG, the careful policy for UNCERTAIN, the standard one for POS."""
     standard = choose_k(selection.standard, selection.limits, ranking)
     careful = choose_k(selection.uncertain, selection.limits, ranking)
     return np.where(state == NEG, 0, np.where(state == POS, standard, careful))
 
 
-def tune_gamma(limits: KPolicy, ranking: Ranking, decided: Bools, *, mean_k_at_most: float) -> float:
+def tune_gamma(limits: KPolicy, ranking: CandidateRanking, decided: Bools, *, mean_k_at_most: float) -> float:
     """The largest gamma whose mean K stays within the limit, over the queries that it decides; else the smallest.
 
     Evidence recall only grows with gamma, so this is the gamma of best recall that the workload allows.

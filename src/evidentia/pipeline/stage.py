@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evidentia.array_types import Bools, Floats, Ints
 from evidentia.corpus import Posts
-from evidentia.corpus.posts import offsets_of, rows_of
+from evidentia.corpus.posts import offsets_of, owner_of, rows_of
 from evidentia.tables.queries import Frozen, read_only
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -103,14 +103,42 @@ class Sentences(Frozen):
 
     features: Any
     offsets: Ints
+    by_row: ClassVar[tuple[str, ...]] = ("features",)
 
     def rows(self, posts: Ints) -> Ints:
         """The sentences of some posts."""
         return rows_of(posts, self.offsets)
 
-    def take(self, posts: Ints) -> Sentences:
+    def take(self, posts: Ints) -> Self:
         """The same about some of the posts."""
-        return Sentences(self.features[self.rows(posts)], offsets_of(posts, self.offsets))
+        cut = {name: getattr(self, name)[self.rows(posts)] for name in self.by_row}
+        return replace(self, offsets=offsets_of(posts, self.offsets), **cut)
+
+
+@dataclass(frozen=True, eq=False)
+class CandidateTable(Sentences):
+    """Inputs about candidates: ``kept`` says which sentences are some, ``names`` what the columns are."""
+
+    kept: Bools
+    names: tuple[str, ...] = ()
+    by_row: ClassVar[tuple[str, ...]] = ("features", "kept")
+
+    def candidates(self, posts: Ints) -> tuple[Ints, Ints]:
+        """The candidates of some posts: their sentences, and their criteria."""
+        return candidates_of(posts, self.kept, self.offsets)
+
+
+@dataclass(frozen=True, eq=False)
+class StepResult:
+    """What a step learnt, and what it says of all posts: of TRAIN posts by models that had not seen them.
+
+    ``scores`` has a row per sentence or per post, as the stage says. Where the stage learns, posts outside the division score
+    0, and so do TRAIN posts before a gate: no stage comes after it that would learn from them.
+    """
+
+    space: Parts
+    model: Parts
+    scores: Floats
 
 
 class Inputs(Protocol):
@@ -149,13 +177,44 @@ class Stage(Protocol):
         """What the model says of everything that ``inputs`` is about."""
 
 
+class Supervised:
+    """A stage that learns from labels alone: it has no space of its own."""
+
+    learns: ClassVar[bool] = True
+    per: ClassVar[Per] = "sentence"
+
+    def space(self, train: View) -> Parts:
+        """Nothing."""
+        return Parts()
+
+
+class Unsupervised:
+    """A stage that learns nothing from labels: what it reads is its answer."""
+
+    learns: ClassVar[bool] = False
+    per: ClassVar[Per] = "sentence"
+
+    def space(self, train: View) -> Parts:
+        """Nothing."""
+        return Parts()
+
+    def fit(self, inputs: Any, lesson: Lesson, *, seed: int) -> Parts:
+        """Nothing to learn from labels."""
+        return Parts()
+
+    def score(self, space: Parts, model: Parts, inputs: Any) -> Floats:
+        """What was read."""
+        scores: Floats = inputs.features
+        return scores
+
+
 def ranks(score: Floats, kept: Bools, offsets: Ints) -> Ints:
     """The place of every sentence among the candidates of its query, best first from 0; the others come after them.
 
     >>> ranks(np.array([[1.0], [3.0], [2.0]]), np.array([[True], [True], [False]]), np.array([0, 3])).T.tolist()
     [[1, 0, 2]]
     """
-    owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    owner = owner_of(offsets)
     place = np.empty(score.shape, np.int64)
     for column in range(score.shape[1]):
         order = np.lexsort((-score[:, column], ~kept[:, column], owner))
@@ -172,6 +231,11 @@ def best(score: Floats, kept: Bools, offsets: Ints) -> Floats:
 def worst(score: Floats, kept: Bools, offsets: Ints) -> Floats:
     """The lowest score among the candidates of each query, posts x criteria: what stands in where there is nothing."""
     return -best(-score, kept, offsets)
+
+
+def fill_others(scores: Floats, kept: Bools, offsets: Ints) -> Floats:
+    """Scores in which what is no candidate scores as the lowest of its query."""
+    return np.where(kept, scores, worst(scores, kept, offsets)[owner_of(offsets)])
 
 
 def candidates_of(posts: Ints, kept: Bools, offsets: Ints) -> tuple[Ints, Ints]:

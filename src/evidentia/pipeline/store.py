@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 
 from evidentia.array_types import Floats
 from evidentia.errors import InputError, OutputError
-from evidentia.pipeline.fold import Outcome
 from evidentia.pipeline.lock import Lock
-from evidentia.pipeline.stage import Parts
+from evidentia.pipeline.stage import Parts, StepResult
 from evidentia.results import dumps, loads
 from evidentia.results.folder import PARTIAL, owners_only, replace_file
 
@@ -38,7 +37,11 @@ def _files_of(parts: Mapping[str, Parts]) -> dict[str, bytes]:
     from safetensors.numpy import save
 
     document = {name: dict(part.document) for name, part in parts.items()}
-    arrays = {f"{name}/{key}": _plain(array) for name, part in parts.items() for key, array in part.arrays.items()}
+    arrays = {
+        f"{name}/{key}": np.ascontiguousarray(array)
+        for name, part in parts.items()
+        for key, array in part.arrays.items()
+    }
     return dict(zip(MODEL, (dumps(document).encode(), save(arrays)), strict=True))
 
 
@@ -100,10 +103,6 @@ def _sum_of(path: Path) -> str | None:
         return None
 
 
-def _plain(array: NDArray[Any]) -> NDArray[Any]:
-    return np.ascontiguousarray(array)
-
-
 @dataclass(frozen=True)
 class Checkpoints:
     """The steps that are done, a folder for each: ``root/fold/step``. A step is there in full or not at all.
@@ -134,12 +133,12 @@ class Checkpoints:
         """How many steps are done."""
         return sum(1 for _ in self._folders())
 
-    def write(self, fold: str, step: str, outcome: Outcome, *, seconds: float = 0.0) -> None:
+    def write(self, fold: str, step: str, result: StepResult, *, seconds: float = 0.0) -> None:
         """Keep what a step learnt and said, and how long it took."""
         from safetensors.numpy import save
 
-        files = _files_of({"space": outcome.space, "model": outcome.model})
-        files[SCORES] = save({"scores": _plain(outcome.scores)})
+        files = _files_of({"space": result.space, "model": result.model})
+        files[SCORES] = save({"scores": np.ascontiguousarray(result.scores)})
         files[SECONDS] = dumps({"seconds": round(seconds, 3)}).encode()
         files[SUMS] = _sums(files)
 
@@ -181,23 +180,19 @@ class Checkpoints:
         yield from (path for path in sorted(self.root.glob("*/*")) if path.is_dir() and not path.name.startswith("."))
 
     def _sound(self, fold: str, step: str, *names: str) -> dict[str, bytes]:
-        files = _contents(self.root / fold / step, names)
-        if files is None:
+        """Some files of a step, as they were written."""
+        folder = self.root / fold / step
+        try:
+            sums = loads((folder / SUMS).read_bytes())
+            files = {name: (folder / name).read_bytes() for name in names}
+            sound = all(sha256(content).hexdigest() == sums[name] for name, content in files.items())
+        except (OSError, ValueError, TypeError, KeyError):
+            sound = False
+        if not sound:
             raise InputError(
                 f"{self.root.name}/{fold}/{step} is damaged. Continue with --resume: this step is then done again."
             )
         return files
-
-
-def _contents(folder: Path, names: Sequence[str]) -> dict[str, bytes] | None:
-    """Some files of a step; None where one of them is not what was written."""
-    try:
-        sums = loads((folder / SUMS).read_bytes())
-        files = {name: (folder / name).read_bytes() for name in names}
-        sound = all(sha256(content).hexdigest() == sums[name] for name, content in files.items())
-    except (OSError, ValueError, TypeError, KeyError):
-        return None
-    return files if sound else None
 
 
 def into_place(folder: Path, fill: Callable[[Path], None]) -> None:

@@ -12,7 +12,7 @@ from evidentia.array_types import Bools, Floats, Ints
 from evidentia.corpus import Posts
 from evidentia.pipeline.decide import Decider, Scored
 from evidentia.pipeline.graphs import query_nodes, ranked_nodes
-from evidentia.pipeline.selection import Ranking
+from evidentia.pipeline.selection import CandidateRanking
 from evidentia.tables.queries import STATES
 
 
@@ -51,12 +51,14 @@ def _joined(posts: Posts, ends: Ints, sentence: Ints) -> list[str]:
 def selected_column(scored: Scored, posts: Ints, decider: Decider, *, ranked_by: str) -> pl.Series:
     """The sentences that are returned for every query of some posts."""
     some, rows = scored.view.posts.take(posts), scored.view.posts.sentences_of(posts)
-    ranking = Ranking.of(scored.view.scores[ranked_by][rows], scored.view.kept[rows], some.offsets, decider.nodes)
+    ranking = CandidateRanking.of(
+        scored.view.scores[ranked_by][rows], scored.view.kept[rows], some.offsets, decider.nodes
+    )
     _, state = decider.states(scored.detection[posts].ravel())
     return pl.Series("selected_sent_uids", _joined(some, *_top(ranking, decider.chosen(ranking, state))))
 
 
-def _top(ranking: Ranking, chosen: Ints) -> tuple[Ints, Ints]:
+def _top(ranking: CandidateRanking, chosen: Ints) -> tuple[Ints, Ints]:
     """The first K sentences of every query: where each query starts, and the sentences."""
     owner = np.repeat(np.arange(len(chosen)), np.diff(ranking.offsets))
     taken = np.arange(len(owner)) - ranking.offsets[:-1][owner] < chosen[owner]
@@ -67,7 +69,7 @@ def _top(ranking: Ranking, chosen: Ints) -> tuple[Ints, Ints]:
 def predicted_rows(scored: Scored, decider: Decider, *, ranked_by: str, texts: bool = False) -> pl.DataFrame:
     """The queries of all posts in view as a system answers them that is in use: nothing is known about the truth."""
     view, posts = scored.view, scored.view.posts
-    ranking = Ranking.of(view.scores[ranked_by], view.kept, posts.offsets, decider.nodes)
+    ranking = CandidateRanking.of(view.scores[ranked_by], view.kept, posts.offsets, decider.nodes)
     prob, state = decider.states(scored.detection.ravel())
     ends, sentence = _top(ranking, decider.chosen(ranking, state))
     columns: dict[str, Any] = {
@@ -76,7 +78,7 @@ def predicted_rows(scored: Scored, decider: Decider, *, ranked_by: str, texts: b
         "state": [STATES[code] for code in state.tolist()],
         **{
             name: pl.repeat(value, len(prob), dtype=pl.Float64, eager=True)
-            for name, value in decider.thresholds().items()
+            for name, value in decider.tuning.taus.items()
         },
         "selected_sent_uids": _joined(posts, ends, sentence),
         "ranked_sent_uids": _joined(posts, ranking.offsets, ranking.sentence),

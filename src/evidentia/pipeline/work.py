@@ -1,25 +1,30 @@
-"""The folds, some at a time: every step is kept when it is done."""
+"""The work: every step of every fold learns on TRAIN, is asked about the other posts, and is kept; some folds at a time."""
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from typing import Any
 
-from evidentia.array_types import Floats
+import numpy as np
+
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.corpus import Posts
-from evidentia.pipeline.fold import Division, run_step
-from evidentia.pipeline.stage import View
+from evidentia.corpus.posts import rows_of
+from evidentia.pipeline.plan import Division, Plan
+from evidentia.pipeline.stage import Lesson, Parts, Stage, StepResult, View
 from evidentia.pipeline.store import Checkpoints
-from evidentia.pipeline.system import GATE, System
+from evidentia.pipeline.system import GATE, Step, System
 from evidentia.pipeline.workers import Workers, block_signals
 
 Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, eq=False)
-class Job:
+class FoldJob:
     """One fold to be run."""
 
     system: System
@@ -27,41 +32,47 @@ class Job:
     division: Division
     store: Checkpoints
 
+    @property
+    def is_done(self) -> bool:
+        """Whether every step is kept."""
+        return all(self.store.has(self.division.fold, step.name) for step in self.system)
 
-def run_jobs(jobs: Sequence[Job], *, workers: int, progress: Progress | None = None) -> None:
-    """Run every fold, some at a time; what is already kept is not done again."""
-    total = sum(len(tuple(job.system)) for job in jobs)
-    left = [job for job in jobs if not all(job.store.has(job.division.fold, step.name) for step in job.system)]
-    if len(left) <= 1 or workers <= 1:
-        for job in left:
-            run_fold(job)
-            _tell(progress, jobs, total)
+
+def compute(plan: Plan, store: Checkpoints, *, workers: int, progress: Progress | None = None) -> None:
+    """Run all folds, some at a time (0 workers: one for every core); what is kept is not done again."""
+    jobs = [FoldJob(plan.system, plan.posts, division, store) for division in plan.divisions()]
+    workers = workers or min(os.cpu_count() or 1, len(jobs))
+    total, left = len(jobs) * len(tuple(plan.system)), [job for job in jobs if not job.is_done]
+
+    def tell() -> None:
+        if progress is not None:
+            progress(store.count(), total)
+
+    if len(left) > 1 and workers > 1:
+        _in_processes(left, workers, tell)
         return
-    _in_processes(left, jobs, workers, progress)
+    for job in left:
+        run_fold(job)
+        tell()
 
 
-def _in_processes(left: Sequence[Job], jobs: Sequence[Job], workers: int, progress: Progress | None) -> None:
+def _in_processes(jobs: Sequence[FoldJob], workers: int, tell: Callable[[], None]) -> None:
     """A process for each fold, some at a time."""
-    total, started = sum(len(tuple(job.system)) for job in jobs), Workers()
+    started = Workers()
     with ThreadPoolExecutor(workers, initializer=block_signals) as threads:
         try:
-            waiting = {threads.submit(started.run, run_fold, job) for job in left}
+            waiting = {threads.submit(started.run, run_fold, job) for job in jobs}
             while waiting:
                 done, waiting = wait(waiting, timeout=0.5, return_when=FIRST_COMPLETED)
                 for future in done:
                     future.result()
-                _tell(progress, jobs, total)
+                tell()
         finally:  # after an error, or the keyboard, nobody needs what the others are doing
             started.stop()
             threads.shutdown(cancel_futures=True)
 
 
-def _tell(progress: Progress | None, jobs: Sequence[Job], total: int) -> None:
-    if progress is not None:
-        progress(jobs[0].store.count(), total)
-
-
-def run_fold(job: Job) -> None:
+def run_fold(job: FoldJob) -> None:
     """Every step of one fold, one after the other; the linear algebra keeps to one thread, so bytes do not depend on cores."""
     import sklearn.ensemble  # noqa: F401 - a limit only holds for libraries that are there when it is set
     from threadpoolctl import threadpool_limits
@@ -76,9 +87,9 @@ def run_fold(job: Job) -> None:
             else:
                 seed = job.system.seed + 1000 * number
                 began = time.perf_counter()
-                outcome = run_step(step, view, job.division, job.posts.gold, seed=seed)
-                job.store.write(fold, step.name, outcome, seconds=time.perf_counter() - began)
-                scores = outcome.scores
+                result = run_step(step, view, job.division, job.posts.gold, seed=seed)
+                job.store.write(fold, step.name, result, seconds=time.perf_counter() - began)
+                scores = result.scores
             if step.name != GATE:
                 view = after(view, step.name, scores, step.keep)
 
@@ -87,3 +98,48 @@ def after(view: View, name: str, scores: Floats, keep: int | None) -> View:
     """The view once a step has spoken and cut."""
     updated = view.with_scores(name, scores)
     return updated if keep is None else updated.narrowed(name, keep)
+
+
+def run_step(step: Step, view: View, division: Division, gold: Bools, *, seed: int) -> StepResult:
+    """Learn a step on TRAIN and ask it about everything."""
+    stage = step.stage
+    space = stage.space(view.take(division.train))
+    inputs = stage.inputs(space, view)
+    taught = _Taught(stage, space, inputs, division, gold, view.posts.offsets)
+    model = taught.fit(division.train, seed)
+    if not stage.learns:
+        return StepResult(space, model, stage.score(space, model, inputs))
+    scores = np.zeros((len(view.posts) if stage.per == "post" else len(view.posts.texts), len(view.posts.criteria)))
+    taught.ask(model, division.others, scores)
+    if stage.per == "post":
+        return StepResult(space, model, scores)
+    for part in np.unique(division.part).tolist():
+        unseen = division.part == part
+        taught.ask(taught.fit(division.train[~unseen], seed + 1 + part), division.train[unseen], scores)
+    return StepResult(space, model, scores)
+
+
+@dataclass(frozen=True, eq=False)
+class _Taught:
+    """A stage before its posts: taught about some of them, asked about others."""
+
+    stage: Stage
+    space: Parts
+    inputs: Any
+    division: Division
+    gold: Bools
+    offsets: Ints
+
+    def fit(self, posts: Ints, seed: int) -> Parts:
+        """Learn from some posts. Only their gold and that of TUNE is handed over."""
+        seen = rows_of(np.concatenate([posts, self.division.tune]), self.offsets)
+        visible = np.zeros_like(self.gold)
+        visible[seen] = self.gold[seen]
+        return self.stage.fit(self.inputs, Lesson(posts, self.division.tune, visible), seed=seed)
+
+    def ask(self, model: Parts, posts: Ints, scores: Floats) -> None:
+        """Write down what a model says of some posts."""
+        rows = posts if self.stage.per == "post" else rows_of(posts, self.offsets)
+        answer = self.stage.score(self.space, model, self.inputs.take(posts))
+        assert answer.shape == (len(rows), scores.shape[1])
+        scores[rows] = answer

@@ -1,7 +1,7 @@
 """The protocol: post-disjoint folds, and everything that is chosen on TUNE and applied to EVAL of the same fold."""
 
 from evidentia.protocol.apply import apply_tuning
-from evidentia.protocol.calibration_choice import choose_calibrator
+from evidentia.protocol.calibration import choose_calibrator
 from evidentia.protocol.calibrators import Calibrator, fit_calibrator
 from evidentia.protocol.certificates import PostCertificate, PostScores, certify, certify_alerts, certify_screening
 from evidentia.protocol.document import ensure_tuning_writable, from_document, read_tuning, to_document, write_tuning
@@ -22,8 +22,7 @@ from evidentia.protocol.thresholds import (
     shared_score,
     tuned_decisions,
 )
-from evidentia.protocol.tuned import Choices, FoldTuning, Tuning
-from evidentia.protocol.tuning import tune
+from evidentia.protocol.tuning import Choices, FoldTuning, Tuning, tune
 
 __all__ = [
     "UNTUNABLE",

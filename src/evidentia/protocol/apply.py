@@ -12,7 +12,7 @@ from evidentia.array_types import Bools, Floats, Ints
 from evidentia.errors import InputError, Problem, counted, shown
 from evidentia.protocol.provenance import rows_sha256
 from evidentia.protocol.thresholds import REJECT_ALL
-from evidentia.protocol.tuned import FoldTuning, Tuning
+from evidentia.protocol.tuning import FoldTuning, Tuning
 from evidentia.tables.queries import NEG, STATES, Queries
 from evidentia.tables.run import Run, Source
 
@@ -86,7 +86,7 @@ def _tuned_here(tune: Queries | None, tuned: FoldTuning, score: str) -> bool:
         return False
     rows = dict(_rows_by_fold(tune)).get(tuned.fold, np.zeros(len(tune), bool))
     rows = np.ones(len(tune), bool) if tuned.fold is None else rows
-    return rows_sha256(tune, rows, score) == tuned.rows_sha256
+    return rows_sha256(tune, rows, score) == tuned.tune_sha256
 
 
 def _problems(run: Run, tuning: Tuning, name: str) -> list[Problem]:
@@ -154,8 +154,8 @@ class _Part:
             tuned = known[fold]
             if tuned.calibrator is not None:
                 prob[rows] = tuned.calibrator.apply(raw[rows])
-            for name, value in _values(tuned).items():
-                taus[name][rows] = value
+            for name, value in tuned.taus.items():  # where everything is rejected no prob of the fold is above 1
+                taus[name][rows] = 1.0 if value is None else value
         calibrated = any(fold.calibrator is not None for fold in tuning.folds)
         state = (prob >= taus["tau_neg"]).astype(np.int64) + (prob >= taus["tau_pos"]) if three else None
         gate = prob >= taus["tau"] if state is None else state != NEG
@@ -180,13 +180,3 @@ class _Part:
             kept = pl.when(pl.Series(self.gate)).then("selected_sent_uids").otherwise(pl.lit([], pl.List(pl.String)))
             frame = frame.with_columns(kept.alias("selected_sent_uids"))
         return frame.drop(*_OF_THE_GATE, strict=False).with_columns(**new)
-
-
-def _values(tuned: FoldTuning) -> dict[str, float]:
-    """The thresholds as columns can hold them: where everything is rejected, 1, above which no prob of the fold is."""
-    if tuned.three_state is not None:
-        assert tuned.three_state.tau_neg is not None
-        assert tuned.three_state.tau_pos is not None
-        return {"tau_neg": tuned.three_state.tau_neg, "tau_pos": tuned.three_state.tau_pos}
-    assert tuned.threshold is not None
-    return {"tau": 1.0 if tuned.threshold.value is None else tuned.threshold.value}

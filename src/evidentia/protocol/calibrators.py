@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
 from evidentia.array_types import Bools, Floats
 from evidentia.errors import InputError
 from evidentia.protocol.logistic import logistic, scikit_learn, separated
+from evidentia.protocol.plain import Plain
 from evidentia.protocol.provenance import Provenance
 
 EPSILON = 2.0**-52
@@ -22,7 +22,7 @@ Fit = dict[str, tuple[float, ...]] | None  # None where there is no finite optim
 
 
 @dataclass(frozen=True)
-class Calibrator:
+class Calibrator(Plain):
     """A fitted calibrator. ``log_loss`` has the held-out loss of every method that was tried."""
 
     method: str
@@ -49,33 +49,18 @@ class Calibrator:
         slope, intercept = parameters["coefficients"]
         return _sigmoid(slope * odds + intercept)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The form that is written."""
-        return {
-            "method": self.method,
-            "parameters": {name: list(values) for name, values in self.parameters.items()},
-            "log_loss": dict(self.log_loss),
-            "reason": self.reason,
-            "tuned_on": self.tuned_on.to_dict(),
+    def check(self) -> None:
+        """Refuse parameters that do not fit the method."""
+        sizes = {name: len(values) for name, values in self.parameters.items()}
+        wanted = {
+            "none": {},
+            "temperature": {"temperature": 1},
+            "platt": {"coefficients": 2},
+            "beta": {"coefficients": 3},
         }
-
-    @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> Calibrator:
-        """Read it back; parameters that do not fit the method are refused."""
-        parameters = {str(name): tuple(map(float, values)) for name, values in content["parameters"].items()}
-        sizes = {name: len(values) for name, values in parameters.items()}
-        if content["method"] not in METHODS or not _fits(content["method"], sizes):
+        steps = sizes.get("x", 0)
+        if sizes != wanted.get(self.method, {"x": steps, "y": steps} if self.method == "isotonic" and steps else None):
             raise ValueError("the parameters do not fit the calibrator's method")
-        frozen = MappingProxyType(parameters)
-        losses = MappingProxyType({str(name): float(loss) for name, loss in content["log_loss"].items()})
-        return cls(content["method"], frozen, losses, content["reason"], Provenance.from_dict(content["tuned_on"]))
-
-
-def _fits(method: str, sizes: Mapping[str, int]) -> bool:
-    if method == "isotonic":
-        return set(sizes) == {"x", "y"} and sizes["x"] == sizes["y"] > 0
-    wanted = {"none": {}, "temperature": {"temperature": 1}, "platt": {"coefficients": 2}, "beta": {"coefficients": 3}}
-    return sizes == wanted[method]
 
 
 def fit_calibrator(method: str, scores: Floats, labels: Bools, *, score: str = "prob") -> Calibrator | None:

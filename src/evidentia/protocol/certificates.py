@@ -8,14 +8,14 @@ is certified, and the chance that it should not have been is at most delta.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any
+from collections.abc import Collection
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from evidentia.array_types import Bools, Floats, Ints
 from evidentia.errors import counted
+from evidentia.protocol.plain import Plain
 from evidentia.protocol.provenance import Provenance, refuse_overlap
 from evidentia.protocol.targets import Targets
 from evidentia.stats.power import certifies, most_misses, posts_needed
@@ -26,7 +26,7 @@ ALERTS = "AlertPrecision(unit=post)"
 
 
 @dataclass(frozen=True)
-class PostCertificate:
+class PostCertificate(Plain):
     """A certified threshold, or None with the reason and the number of posts that it would take.
 
     ``posts`` and ``misses`` are those at the value, else at the first point that was tested; ``bound`` is the exact lower
@@ -44,16 +44,6 @@ class PostCertificate:
     posts_needed: int | None
     reason: str | None
     tuned_on: Provenance = field(default_factory=Provenance)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The form that is written."""
-        plain = {field.name: getattr(self, field.name) for field in fields(self)}
-        return plain | {"tuned_on": self.tuned_on.to_dict()}
-
-    @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> PostCertificate:
-        """Read it back."""
-        return cls(**{**content, "tuned_on": Provenance.from_dict(content["tuned_on"])})
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from evidentia.errors import InputError, OutputError
-from evidentia.protocol.plain_numbers import refuse_other_than_numbers
+from evidentia.protocol.plain import read_plain
 from evidentia.protocol.provenance import SCORES
-from evidentia.protocol.tuned import FoldTuning, Tuning
+from evidentia.protocol.tuning import FoldTuning, Tuning
 from evidentia.results import dumps_by_line, loads
 from evidentia.results.folder import replace_file
 from evidentia.tables.document import read_document
@@ -18,6 +18,7 @@ from evidentia.tables.files import read_content
 from evidentia.tables.run import Source
 
 SCHEMA = "evidentia.thresholds/1"
+_CHOICES = {"targets": Mapping[str, float] | None, "certify": float | None, "seed": int}
 
 
 def to_document(tuning: Tuning, *, grids: bool = True) -> dict[str, Any]:
@@ -42,8 +43,9 @@ def from_document(content: Mapping[str, Any], *, name: str) -> Tuning:
     if not isinstance(content, Mapping) or content.get("schema") != SCHEMA:
         raise InputError(f"{name}: not a thresholds file ({SCHEMA}). Make one with `evidentia tune`.")
     try:
-        refuse_other_than_numbers(content)
-        folds = tuple(FoldTuning.from_dict(fold) for fold in content["folds"])
+        for choice in _CHOICES.keys() & content["choices"].keys():
+            read_plain(_CHOICES[choice], content["choices"][choice], f"choices.{choice}")
+        folds = tuple(FoldTuning.from_dict(fold, f"folds[{at}]") for at, fold in enumerate(content["folds"]))
         if content["score"] not in SCORES or len({fold.fold for fold in folds}) != len(folds) or not folds:
             raise ValueError("every fold must be there once, under a score column that is known")
         if any(fold.threshold is None for fold in folds) and any(fold.three_state is None for fold in folds):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 from evidentia.array_types import Bools, Floats, Ints
 from evidentia.errors import InputError
+from evidentia.protocol.plain import Plain
 from evidentia.tables.queries import Candidates
 
 GAMMAS = (0.7, 0.8, 0.9, 0.95)
@@ -42,7 +42,7 @@ class KPolicy:
 
 
 @dataclass(frozen=True)
-class GammaPoint:
+class GammaPoint(Plain):
     """What a gamma does on TUNE. ``pinned`` says how K is held where gamma has no say in most queries, else None."""
 
     gamma: float
@@ -52,10 +52,6 @@ class GammaPoint:
     at_floor: float  # share of the queries whose K was raised to the floor
     at_cap: float  # and lowered to the cap
     pinned: str | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """The form that is written."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 def wanted_k(candidates: Candidates, gamma: float) -> Ints:

@@ -26,14 +26,18 @@ def text_groups(texts: Sequence[str], *, similarity: float = 0.8, shingle: int =
     >>> text_groups(["I cannot sleep at all", "i cannot sleep, at all!", "All is well here today"]).tolist()
     [0, 0, 1]
     """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     sets = _shingles(texts, shingle)
-    parent = list(range(len(texts)))
-    kept = _merge_identical(sets, parent)
-    for first, other in _candidates(sets, kept, seed):
-        if _find(parent, first) != _find(parent, other) and _jaccard(sets[first], sets[other]) >= similarity:
-            _join(parent, first, other)
-    _, group = np.unique([_find(parent, at) for at in range(len(texts))], return_inverse=True)
-    return group.astype(np.int64)
+    first: dict[bytes, int] = {}
+    alike = [(first.setdefault(codes.tobytes(), at), at) for at, codes in enumerate(sets) if len(codes)]
+    candidates = _candidates(sets, list(first.values()), seed)
+    alike += [(one, other) for one, other in candidates if _jaccard(sets[one], sets[other]) >= similarity]
+    rows, columns = np.array(alike, np.int64).reshape(-1, 2).T
+    links = coo_array((np.ones(len(alike)), (rows, columns)), shape=(len(texts), len(texts)))
+    _, group = connected_components(links, directed=False)  # numbered in the order of their first texts
+    return np.asarray(group, np.int64)
 
 
 def _shingles(texts: Sequence[str], shingle: int) -> list[Ints]:
@@ -53,15 +57,6 @@ def _shingles(texts: Sequence[str], shingle: int) -> list[Ints]:
         np.unique(codes[start : start + length - shingle + 1]) if text else np.empty(0, np.int64)
         for start, length, text in zip(starts, lengths, words, strict=True)
     ]
-
-
-def _merge_identical(sets: list[Ints], parent: list[int]) -> list[int]:
-    """Join texts with the same shingles and return one text of each kind; empty ones are left out."""
-    first: dict[bytes, int] = {}
-    for at, codes in enumerate(sets):
-        if len(codes):
-            _join(parent, first.setdefault(codes.tobytes(), at), at)
-    return list(first.values())
 
 
 def _candidates(sets: list[Ints], kept: list[int], seed: int) -> Iterator[tuple[int, int]]:
@@ -98,15 +93,3 @@ def _mixed(codes: Words) -> Words:
 def _jaccard(first: Ints, other: Ints) -> float:
     shared = len(np.intersect1d(first, other, assume_unique=True))
     return shared / (len(first) + len(other) - shared)
-
-
-def _find(parent: list[int], at: int) -> int:
-    while parent[at] != at:
-        parent[at] = parent[parent[at]]
-        at = parent[at]
-    return at
-
-
-def _join(parent: list[int], first: int, other: int) -> None:
-    low, high = sorted((_find(parent, first), _find(parent, other)))
-    parent[high] = low

@@ -6,12 +6,13 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from evidentia.array_types import Bools
 from evidentia.errors import InputError, counted, shown
+from evidentia.protocol.plain import Plain
 from evidentia.tables.queries import Queries
 
 SCORES = ("prob", "detection_score")
@@ -23,7 +24,7 @@ def posts_sha256(posts: Iterable[str]) -> str:
 
 
 @dataclass(frozen=True)
-class Provenance:
+class Provenance(Plain):
     """What a value was tuned on. ``fold`` None stands for a run without folds."""
 
     fold: str | None = None
@@ -37,12 +38,12 @@ class Provenance:
 
     def to_dict(self) -> dict[str, Any]:
         """The form that is written."""
-        return {"fold": self.fold, "score": self.score, "posts": list(self.posts), "posts_sha256": self.sha256}
+        return {**super().to_dict(), "posts_sha256": self.sha256}
 
     @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> Provenance:
+    def from_dict(cls, content: Mapping[str, Any], place: str = "") -> Self:
         """Read it back; ids that do not fit their hash have been edited, and are refused."""
-        read = cls(content["fold"], content["score"], tuple(map(str, content["posts"])))
+        read = super().from_dict(content, place)
         if read.score not in SCORES:
             raise ValueError("the score column is neither prob nor detection_score")
         if read.sha256 != content["posts_sha256"] or len(set(read.posts)) != len(read.posts):

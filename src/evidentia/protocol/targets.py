@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from evidentia.errors import InputError, typed
+from evidentia.protocol.plain import Plain
 
 _TARGET = re.compile(r"(?P<name>\w+(?:\(unit=post\))?)(?P<sign>>=|<=)(?P<value>\d*\.?\d+)(?P<percent>%)?")
 _FIELDS = {
@@ -71,7 +72,7 @@ def unnamed_targets(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TargetResult(Plain):
     """A target with what was reached on TUNE; ``missed_by`` is 0 where it is met."""
 
     name: str
@@ -79,16 +80,12 @@ class Outcome:
     reached: float
     missed_by: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """The form that is written."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
 
-
-def outcomes(targets: Targets, metrics: Mapping[str, float]) -> tuple[Outcome, ...]:
+def target_results(targets: Targets, metrics: Mapping[str, float]) -> tuple[TargetResult, ...]:
     """The three targets over queries against the figures of a point."""
     results = []
     for (name, sign), field in list(_FIELDS.items())[:3]:
         wanted, reached = getattr(targets, field), metrics[name]
         missed = max(0.0, wanted - reached if sign == ">=" else reached - wanted)
-        results.append(Outcome(f"{name}{sign}", wanted, reached, missed))
+        results.append(TargetResult(f"{name}{sign}", wanted, reached, missed))
     return tuple(results)

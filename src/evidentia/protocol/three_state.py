@@ -15,8 +15,9 @@ import numpy as np
 
 from evidentia.array_types import Bools, Floats, Ints
 from evidentia.protocol.certificates import PostCertificate
+from evidentia.protocol.plain import Plain
 from evidentia.protocol.provenance import Provenance
-from evidentia.protocol.targets import Outcome, Targets, outcomes
+from evidentia.protocol.targets import TargetResult, Targets, target_results
 from evidentia.protocol.thresholds import UNTUNABLE, lacking
 from evidentia.tables.queries import Frozen
 
@@ -66,7 +67,7 @@ class Grid(Frozen):
 
 
 @dataclass(frozen=True, eq=False)
-class ThreeState:
+class ThreeState(Plain):
     """tau_neg and tau_pos with what they do on TUNE, what they were asked to do, and the grid they were chosen from.
 
     Both are None, with the reason, where the fold cannot be tuned.
@@ -76,48 +77,33 @@ class ThreeState:
     tau_pos: float | None
     reason: str | None
     metrics: Mapping[str, float]
-    outcomes: tuple[Outcome, ...]
+    targets: tuple[TargetResult, ...]
+    certificates: tuple[PostCertificate, ...]
     grid: Mapping[str, list[float]]
-    certificates: tuple[PostCertificate, ...] = ()
     tuned_on: Provenance = field(default_factory=Provenance)
 
     @property
     def met(self) -> bool:
         """Whether every target over queries is met on TUNE."""
-        return self.reason is None and all(outcome.missed_by == 0 for outcome in self.outcomes)
+        return self.reason is None and all(outcome.missed_by == 0 for outcome in self.targets)
 
     def to_dict(self) -> dict[str, Any]:
-        """The form that is written."""
+        """The form that is written, with whether the targets are met."""
         return {
             "tau_neg": self.tau_neg,
             "tau_pos": self.tau_pos,
             "reason": self.reason,
             "met": self.met,
-            "metrics": dict(self.metrics),
-            "targets": [outcome.to_dict() for outcome in self.outcomes],
-            "certificates": [certificate.to_dict() for certificate in self.certificates],
-            "grid": dict(self.grid),
-            "tuned_on": self.tuned_on.to_dict(),
+            **super().to_dict(),
         }
 
-    @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> ThreeState:
-        """Read it back."""
-        low, high, reason = content["tau_neg"], content["tau_pos"], content["reason"]
-        if reason is None and not 0 <= low <= high <= 1:
+    def check(self) -> None:
+        """Thresholds are in order, or there are none with a reason."""
+        low, high = self.tau_neg, self.tau_pos
+        if self.reason is None and not (low is not None and high is not None and 0 <= low <= high <= 1):
             raise ValueError("0 <= tau_neg <= tau_pos <= 1 must hold")
-        if reason is not None and (low, high) != (None, None):
+        if self.reason is not None and (low, high) != (None, None):
             raise ValueError("a fold that cannot be tuned has no thresholds")
-        return cls(
-            low,
-            high,
-            reason,
-            MappingProxyType(dict(content["metrics"])),
-            tuple(Outcome(**outcome) for outcome in content["targets"]),
-            MappingProxyType(dict(content["grid"])),
-            tuple(PostCertificate.from_dict(certificate) for certificate in content["certificates"]),
-            Provenance.from_dict(content["tuned_on"]),
-        )
 
 
 def grid_of(scores: Floats, labels: Bools, tau: Floats) -> Grid:
@@ -135,7 +121,7 @@ def tune_three_state(scores: Floats, labels: Bools, targets: Targets, *, tuned_o
     missing = lacking(labels)
     if missing is not None:
         nothing: Mapping[str, Any] = MappingProxyType({})
-        return ThreeState(None, None, f"{UNTUNABLE}: {missing}", nothing, (), nothing, (), tuned_on)
+        return ThreeState(None, None, f"{UNTUNABLE}: {missing}", nothing, (), (), nothing, tuned_on)
     grid = grid_of(scores, labels, score_grid(scores))
     low, high = _best_pair(grid, targets)
     pair = (float(grid.tau[low]), float(grid.tau[high]))
@@ -157,7 +143,7 @@ def at_pair(
     alerts = {name: float(figures[name][1]) for name in ("AlertPrecision", "AlertsPer1000", "AlertRecall")}
     metrics = MappingProxyType(screening | alerts)
     written = MappingProxyType(grid.to_dict())
-    return ThreeState(*pair, None, metrics, outcomes(targets, metrics), written, certificates, tuned_on)
+    return ThreeState(*pair, None, metrics, target_results(targets, metrics), certificates, written, tuned_on)
 
 
 def _best_pair(grid: Grid, targets: Targets) -> tuple[int, int]:

@@ -9,12 +9,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from evidentia.array_types import Bools, Floats
 from evidentia.errors import InputError, typed
+from evidentia.protocol.plain import Plain
 from evidentia.protocol.provenance import Provenance, tuned_on
 from evidentia.stats.sweeps import Counts, best_within_budget, sweep_counts
 from evidentia.tables.queries import UNDECIDED, Decisions, Queries
@@ -28,7 +29,7 @@ _EQUAL = 1e-12  # figures closer than this are the same; square roots round
 
 
 @dataclass(frozen=True)
-class Rule:
+class Rule(Plain):
     """How a threshold is chosen: its name and, for ``fpr`` and ``fixed``, the budget or the value."""
 
     name: str
@@ -56,7 +57,7 @@ def parse_rule(text: str) -> Rule:
 
 
 @dataclass(frozen=True)
-class Threshold:
+class Threshold(Plain):
     """A threshold, what it achieved where it was chosen, and on which posts; None means that everything is rejected."""
 
     rule: Rule
@@ -80,25 +81,24 @@ class Threshold:
         return np.zeros(len(scores), bool) if self.value is None else scores >= self.value
 
     def to_dict(self) -> dict[str, Any]:
-        """The form that is written."""
+        """The form that is written: the rule as its name and its target."""
+        own = super().to_dict()
         return {
             "rule": self.rule.name,
             "target": self.rule.target,
-            "value": self.value,
-            "reason": self.reason,
-            "metrics": dict(self.metrics),
-            "tuned_on": self.tuned_on.to_dict(),
+            **{name: own[name] for name in own if name != "rule"},
         }
 
     @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> Threshold:
+    def from_dict(cls, content: Mapping[str, Any], place: str = "") -> Self:
         """Read it back."""
-        rule = Rule(content["rule"], content["target"])
-        value, reason = content["value"], content["reason"]
-        if rule.name not in RULES or (value is None) != (reason is not None) or not 0 <= (value or 0.0) <= 1:
+        return super().from_dict({**content, "rule": {**content, "name": content["rule"]}}, place)
+
+    def check(self) -> None:
+        """A threshold is a number from 0 to 1, or null with a reason."""
+        known = self.rule.name in RULES and (self.value is None) == (self.reason is not None)
+        if not known or not 0 <= (self.value or 0.0) <= 1:
             raise ValueError("a threshold is a number from 0 to 1, or null with a reason")
-        metrics = {str(name): float(figure) for name, figure in content["metrics"].items()}
-        return cls(rule, value, reason, MappingProxyType(metrics), Provenance.from_dict(content["tuned_on"]))
 
 
 def choose_threshold(rule: Rule, scores: Floats, labels: Bools) -> Threshold:

@@ -1,27 +1,117 @@
-"""Tune everything of a run, fold by fold, on its TUNE rows alone."""
+"""Everything that is tuned on a run, fold by fold, on its TUNE rows alone: what is asked for, and what was chosen."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
 from evidentia.array_types import Bools, Floats
 from evidentia.errors import InputError
-from evidentia.protocol.calibration_choice import choose_calibrator
+from evidentia.protocol.calibration import choose_calibrator
 from evidentia.protocol.calibrators import Calibrator
-from evidentia.protocol.certificates import PostCertificate, certify
+from evidentia.protocol.certificates import DELTA, PostCertificate, certify
 from evidentia.protocol.folds import outer_folds
+from evidentia.protocol.plain import Plain
 from evidentia.protocol.provenance import Provenance, rows_sha256, tuned_on
+from evidentia.protocol.targets import Targets
 from evidentia.protocol.three_state import ThreeState, at_pair, grid_of, score_grid, tune_three_state
-from evidentia.protocol.thresholds import choose_threshold, shared_score
-from evidentia.protocol.tuned import NO_CALIBRATION, Choices, FoldTuning, Tuning
+from evidentia.protocol.thresholds import Rule, Threshold, choose_threshold, shared_score
 from evidentia.tables import Run
 from evidentia.tables.queries import Queries
 
+NO_CALIBRATION = "none"
 FITTING_PARTS = 3  # where both are wanted, one third of the posts fits the calibrator and the others certify
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What is to be tuned, and how. ``rule`` None stands for the two thresholds of a three-state gate."""
+
+    rule: Rule | None = None
+    targets: Targets = field(default_factory=Targets)
+    certify: bool = False
+    delta: float = DELTA
+    calibrate: str = NO_CALIBRATION
+    seed: int = 7
+
+    def __post_init__(self) -> None:
+        if self.certify and self.rule is not None:
+            raise InputError("Certificates are about tau_neg and tau_pos: tune a three-state gate to have them.")
+        if not 0 < self.delta < 1:
+            raise InputError("delta must lie between 0 and 1.")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The form that is written."""
+        return {
+            "rule": "three-state" if self.rule is None else str(self.rule),
+            "targets": self.targets.to_dict() if self.rule is None else None,
+            "certify": self.delta if self.certify else None,
+            "calibrate": self.calibrate,
+            "seed": self.seed,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class FoldTuning(Plain):
+    """What was tuned for one fold: one threshold, or the two of a three-state gate, behind a calibrator or none.
+
+    ``tune_sha256`` tells the rows that it was tuned on from others, also from other scores of the same posts.
+    """
+
+    fold: str | None
+    tune_queries: int
+    tune_positives: int
+    tune_sha256: str
+    calibrator: Calibrator | None = None
+    threshold: Threshold | None = None
+    three_state: ThreeState | None = None
+
+    @property
+    def reason(self) -> str | None:
+        """Why nothing could be chosen, or that everything is rejected."""
+        chosen = self.threshold or self.three_state
+        return None if chosen is None else chosen.reason
+
+    @property
+    def posts(self) -> frozenset[str]:
+        """Every post that any of the values was tuned on."""
+        certificates = () if self.three_state is None else self.three_state.certificates
+        values = (self.threshold, self.three_state, self.calibrator, *certificates)
+        return frozenset(post for value in values if value is not None for post in value.tuned_on.posts)
+
+    @property
+    def taus(self) -> dict[str, float | None]:
+        """Where the states part, under the names that a run has for them; None rejects everything."""
+        if self.three_state is not None:
+            return {"tau_neg": self.three_state.tau_neg, "tau_pos": self.three_state.tau_pos}
+        assert self.threshold is not None
+        return {"tau": self.threshold.value}
+
+    def check(self) -> None:
+        """One kind of thresholds, and no value of another fold."""
+        if (self.threshold is None) == (self.three_state is None):
+            raise ValueError("a fold has either one threshold or a three-state gate")
+        values = (self.threshold, self.three_state, self.calibrator)
+        if any(value is not None and value.tuned_on.fold != self.fold for value in values):
+            raise ValueError("a value belongs to another fold than the one it is listed under")
+
+
+@dataclass(frozen=True, eq=False)
+class Tuning:
+    """Everything that was tuned on a run. ``score`` is the column that calibrators and thresholds read."""
+
+    score: str
+    choices: Mapping[str, Any]
+    folds: tuple[FoldTuning, ...]
+    inputs: tuple[Mapping[str, Any], ...] = ()
+
+    def by_fold(self) -> dict[str | None, FoldTuning]:
+        """The tuning of every fold by its label."""
+        return {tuning.fold: tuning for tuning in self.folds}
 
 
 def tune(run: Run, choices: Choices, *, used: Collection[str] = ()) -> Tuning:

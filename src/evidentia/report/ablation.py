@@ -68,30 +68,28 @@ def _table(name: str, points: Sequence[Mapping[str, Any]]) -> Table:
 
 def ablation_markdown(ablation: Ablation) -> str:
     """The tables that go into a document: figures, gains, and the sweep over gamma."""
-    columns = (*ALWAYS, *LATER)
-    lines = [
+    head = ["configuration", *ALWAYS, *LATER]
+    parts = [
         "Pooled out-of-fold values with 95 % cluster-bootstrap intervals; below each, mean ± std over the folds.",
-        "",
-        _line(["configuration", *columns]),
-        _line(["---"] * (len(columns) + 1)),
+        _grid(head, [[row.name, *(_figure(row, name) for name in head[1:])] for row in ablation.rows]),
     ]
-    lines += [_line([row.name, *(_figure(row, name) for name in columns)]) for row in ablation.rows]
     gained = [row for row in ablation.rows if row.deltas]
     if gained:
-        lines += ["", "What each stage gained over the configuration before it (paired, same resamples):", ""]
-        lines += [_line(["configuration", *columns]), _line(["---"] * (len(columns) + 1))]
-        lines += [_line([row.name, *(_gain(row, name) for name in columns)]) for row in gained]
+        parts.append("What each stage gained over the configuration before it (paired, same resamples):")
+        parts.append(_grid(head, [[row.name, *(_gain(row, name) for name in head[1:])] for row in gained]))
     if ablation.gamma:
-        lines += ["", "Dynamic K of the whole pipeline at other gammas (gamma itself is chosen on TUNE):", ""]
-        lines += [_line(list(ablation.gamma[0])), _line(["---"] * len(ablation.gamma[0]))]
-        lines += [_line([_plain(value) for value in point.values()]) for point in ablation.gamma]
+        parts.append("Dynamic K of the whole pipeline at other gammas (gamma itself is chosen on TUNE):")
+        points = [[_plain(value) for value in point.values()] for point in ablation.gamma]
+        parts.append(_grid(list(ablation.gamma[0]), points))
     if len(ablation.seeds) > 1:
-        lines += ["", f"Seeds {', '.join(map(str, ablation.seeds))}: the spread over them stands behind ±s."]
-    return "\n".join([*lines, ""])
+        parts.append(f"Seeds {', '.join(map(str, ablation.seeds))}: the spread over them stands behind ±s.")
+    return "\n\n".join(parts) + "\n"
 
 
-def _line(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
+def _grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |" for cells in lines)
 
 
 def _figure(row: Row, name: str) -> str:
@@ -139,16 +137,12 @@ def _plain(value: Any) -> str:
 
 def print_ablation(ablation: Ablation, out: Path) -> None:
     """Print the figures of every configuration and what it gained."""
-    from rich import table as screen
     from rich.console import Console
 
-    from evidentia.report.console import print_place
+    from evidentia.report.console import number_table, print_place
 
     columns = (*ALWAYS, *LATER)
-    table = screen.Table(box=None, pad_edge=False)
-    table.add_column("configuration")
-    for name in columns:
-        table.add_column(name, justify="right")
+    table = number_table("configuration", *columns)
     for row in ablation.rows:
         table.add_row(row.name, *(_short(row.figures.get(name)) for name in columns))
         if row.deltas:

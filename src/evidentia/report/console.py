@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
+import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -12,54 +12,67 @@ from rich.markup import escape
 from rich.table import Table
 
 from evidentia.errors import counted
-from evidentia.evaluation.explain import DefinitionReading, Explanation
-from evidentia.evaluation.power import PowerReport
-from evidentia.measures import pattern
-from evidentia.report.reference import needs_of
 from evidentia.report.show import fixed, shown
-from evidentia.results import Comparison, Delta, Estimate, Evaluation, pairs
-from evidentia.results.measure import Measure
+from evidentia.report.tables import tables_of
+from evidentia.results import Comparison, Delta, Estimate, Evaluation, SelectiveComparison, pairs
+from evidentia.results.selective import REFUSED, UNTESTED
 
 ROOMY = 100  # columns from which on a screen also shows what a number speaks of
 MOST = 40  # rows of named measures and their groups on a screen
+MOST_MARKS = 5  # degenerate numbers that are named
+MOST_NAMES = 3  # measures that are named where one reason holds for many
+MOST_WITH_LIMITS = 2  # confidences whose intervals fit beside their values
 HEADLINE = (
-    "AUROC",
-    "AUPRC",
-    "TPR@FPR=5%",
-    "ECE",
-    "Brier",
-    "F1(t=gate)",
-    "MCC(t=gate)",
-    "Recall@10",
-    "nDCG@10",
-    "MAP@10",
-    "MRR",
-    "MRR@10",
-    "SelectedK",
-    "EvidenceRecall",
-    "EvidencePrecision",
-    "ScreeningSensitivity",
-    "ScreeningFNPer1000",
-    "AlertPrecision",
-    "AlertsPer1000",
-    "ExactMatch",
+    *("AUROC", "AUPRC", "TPR@FPR=5%", "ECE", "Brier", "F1(t=gate)", "MCC(t=gate)", "Recall@10", "nDCG@10", "MAP@10"),
+    *("MRR", "MRR@10", "SelectedK", "EvidenceRecall", "EvidencePrecision", "ScreeningSensitivity"),
+    *("ScreeningFNPer1000", "AlertPrecision", "AlertsPer1000", "ExactMatch"),
 )
-
 UNVERIFIED = "not yet verified (evidentia verify OUT)"
+DISCLAIMER = "[dim]Research software, not a medical device.[/]"
 
 
-def print_summary(
+def print_result(
     evaluation: Evaluation, out: Path | None, *, everything: bool = False, verified: str | None = None
 ) -> None:
-    """Headline numbers, what was not computed, what to be careful with, and where the files are."""
+    """The main numbers, what was not computed, what to be careful with, and where the files are.
+
+    ``everything`` shows all numbers that were asked for by name.
+    """
     console = Console(highlight=False)
+    if evaluation.profile == "selective":
+        _print_items(console, evaluation, everything)
+        data = (
+            "items.csv, tables, figures"
+            if evaluation.comparison is None
+            else "items.csv, against_items.csv, tables, figures"
+        )
+    else:
+        _print_queries(console, evaluation, everything)
+        data = "per_query.csv, tables"
+    _print_findings(console, evaluation)
+    if evaluation.profile != "selective":
+        statuses = Counter(check.status for check in evaluation.checks)
+        checks = ", ".join(f"{count} {status}" for status, count in statuses.items())
+        line = f"{len(evaluation):,} numbers; checks: {checks}"
+        console.print(line if verified else f"{line}; {UNVERIFIED}")
+    if verified:
+        console.print(verified, soft_wrap=True)
+    if out is not None:
+        print_place(console, out, f"summary.json, {data}, manifest.json")
+    console.print(DISCLAIMER)
+
+
+def _print_queries(console: Console, evaluation: Evaluation, everything: bool) -> None:
     data = evaluation.dataset
     console.print(
         f"[bold]{counted(data['queries'], 'query', 'queries')}[/] from {counted(data['posts'], 'post')}, "
         f"[bold]{data['positives']:,}[/] with evidence; profile [bold]{evaluation.profile}[/]"
     )
     chosen, left = _chosen(evaluation, everything=everything)
-    console.print(_headline(evaluation, chosen, width=console.width))
+    columns: Columns = {"over folds": _folds, "n": lambda estimate: f"{estimate.n:,}"}
+    if console.width >= ROOMY:  # what numbers speak of is said where there is room, and never at their cost
+        columns["of"] = lambda estimate: estimate.population
+    console.print(estimate_table(evaluation, chosen, lambda estimate: estimate.name, columns))
     if left:
         console.print(f"[dim]{left:,} more in summary.json[/]")
     if evaluation.not_computed:
@@ -67,54 +80,6 @@ def print_summary(
         console.print(_gaps(evaluation))
     _print_marks(console, evaluation)
     _print_losses(console, evaluation)
-    print_findings(console, evaluation)
-    statuses = Counter(check.status for check in evaluation.checks)
-    checks = ", ".join(f"{count} {status}" for status, count in statuses.items())
-    line = f"{len(evaluation):,} numbers; checks: {checks}"
-    console.print(line if verified else f"{line}; {UNVERIFIED}")
-    if verified:
-        console.print(verified, soft_wrap=True)
-    if out is not None:
-        print_place(console, out, "summary.json, per_query.csv, tables, manifest.json")
-    console.print("[dim]Research software, not a medical device.[/]")
-
-
-def print_findings(console: Console, evaluation: Evaluation) -> None:
-    """The notes of a result, and the checks that failed or warn."""
-    for note in evaluation.notes:
-        console.print(f"[yellow]note[/] {escape(note)}")
-    for check in evaluation.checks:
-        if check.status in {"failed", "warning"}:
-            words = "[bold red]check failed[/]" if check.status == "failed" else "[yellow]check warns[/]"
-            console.print(f"{words} {check.code} {escape(check.title)}: {escape(check.message)}")
-
-
-def number_table(first: str, *others: str) -> Table:
-    """An empty table of numbers: names to the left, numbers to the right, nothing wrapped."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(first, no_wrap=True)
-    for column in others:
-        table.add_column(column, justify="right", no_wrap=True)
-    return table
-
-
-def print_place(console: Console, out: Path, files: str) -> None:
-    """Where the files are, and the page that one would open first."""
-    console.print(f"written to {escape(str(out))}: {files}", soft_wrap=True)
-    if (out / "report.html").is_file():
-        console.print(f"[bold]open[/] {escape(str(out / 'report.html'))}", soft_wrap=True)
-
-
-def _print_losses(console: Console, evaluation: Evaluation) -> None:
-    """Which stage to mend first."""
-    attribution = evaluation.attribution
-    if attribution is None or not attribution.losses.missed:
-        return
-    lost = attribution.losses
-    stages = {"retriever cut": lost.retriever, "gate": lost.gate, "K": lost.k, "ranking": lost.ranking}
-    counts = ", ".join(f"{stage} {count:,}" for stage, count in stages.items())
-    gold, alerts = counted(lost.gold, "gold sentence"), counted(lost.false_alerts, "false alert")
-    console.print(f"{lost.missed:,} of {gold} missed: {counts}; {alerts}")
 
 
 def _chosen(evaluation: Evaluation, *, everything: bool) -> tuple[list[Estimate], int]:
@@ -126,27 +91,6 @@ def _chosen(evaluation: Evaluation, *, everything: bool) -> tuple[list[Estimate]
     every = [*overall, *(e for e in evaluation.measures.values() if e.group)]
     most = max(MOST, len(overall))
     return every[:most], len(every[most:])
-
-
-def _headline(evaluation: Evaluation, chosen: Sequence[Estimate], *, width: int) -> Table:
-    """The main numbers; what they speak of is said where the screen has room for it, and never at the numbers' cost."""
-    folds = evaluation.dataset["folds"] is not None
-    limits = any(estimate.ci for estimate in evaluation.measures.values())
-    spreads = [*([level_words(evaluation)] if limits else []), *(["over folds"] if folds else [])]
-    table = number_table("measure", "value", *spreads, "n")
-    roomy = width >= ROOMY
-    if roomy:
-        table.add_column("of", no_wrap=True)
-    for estimate in chosen:
-        spread = [*([_limits(estimate)] if limits else []), *([_folds(estimate)] if folds else [])]
-        of = [estimate.population] if roomy else []
-        table.add_row(escape(estimate.name), _value(estimate), *spread, f"{estimate.n:,}", *of)
-    return table
-
-
-def level_words(evaluation: Evaluation) -> str:
-    """The head of a column of intervals."""
-    return f"{100 * evaluation.interval.get('level', 0):g} % interval"
 
 
 def _gaps(evaluation: Evaluation) -> Table:
@@ -161,24 +105,199 @@ def _gaps(evaluation: Evaluation) -> Table:
 
 def _print_marks(console: Console, evaluation: Evaluation) -> None:
     marked = [estimate for estimate in evaluation.measures.values() if estimate.degenerate]
-    overall = [estimate for estimate in marked if not estimate.group]
-    for estimate in overall[:5]:
+    named = [estimate for estimate in marked if not estimate.group][:MOST_MARKS]
+    for estimate in named:
         console.print(f"[yellow]degenerate[/] {escape(estimate.name)} = {estimate.value:g}: {estimate.degenerate}")
-    if len(marked) > len(overall[:5]):
-        rest = len(marked) - len(overall[:5])
-        console.print(
-            f"[yellow]degenerate[/] {rest:,} more, in groups or minor measures; each says why in summary.json"
-        )
+    if rest := len(marked) - len(named):
+        more = f"{rest:,} more, in groups or minor measures; each says why in summary.json"
+        console.print(f"[yellow]degenerate[/] {more}")
+
+
+def _print_losses(console: Console, evaluation: Evaluation) -> None:
+    """Which stage to mend first."""
+    attribution = evaluation.attribution
+    if attribution is None or not attribution.losses.missed:
+        return
+    lost = attribution.losses
+    stages = {"retriever cut": lost.retriever, "gate": lost.gate, "K": lost.k, "ranking": lost.ranking}
+    counts = ", ".join(f"{stage} {count:,}" for stage, count in stages.items())
+    gold, alerts = counted(lost.gold, "gold sentence"), counted(lost.false_alerts, "false alert")
+    console.print(f"{lost.missed:,} of {gold} missed: {counts}; {alerts}")
+
+
+def _print_items(console: Console, evaluation: Evaluation, everything: bool) -> None:
+    """Who was judged, the areas by each confidence, matched coverage, and the paired differences.
+
+    Areas up to a coverage are many, so they are shown only where they were named.
+    """
+    data = evaluation.dataset
+    mode = f", mode [bold]{escape(str(data['mode']))}[/]" if data["mode"] else ""
+    failed = f", {data['failed']} failed and left out" if data["failed"] else ""
+    plural = "" if data["participants"] == 1 else "s"
+    console.print(
+        f"[bold]{data['participants']:,}[/] {data['unit']}{plural}{failed}; N = [bold]{data['items']:,}[/] items, "
+        f"{data['predicted']:,} predicted{mode}; loss in the units of the score unless the name says otherwise"
+    )
+    for signal in (None, *data["signals"]):
+        title = "" if signal is None else f"\n[bold]Ordered by {escape(signal)}[/]"
+        _print_table(console, title, _areas(evaluation, signal, everything))
+    _print_table(console, "\n[bold]Item by item[/]", _by_item(evaluation))
+    _print_table(console, "\n[bold]Totals[/]", _totals(evaluation))
+    _print_table(console, "\n[bold]Mean loss at matched coverage[/]", _coverages(evaluation))
+    ranks = next((table.rows for table in tables_of(evaluation) if table.name == "signals"), ())
+    ranked = ", ".join(f"{row[0]}. {escape(str(row[1]))} ({shown(row[3])})" for row in ranks if row[0] is not None)
+    if ranked and len(data["signals"]) > 1:
+        console.print(f"\nConfidences by excess AURC, best first: {ranked}")
+    _print_item_marks(console, evaluation)
+    if evaluation.comparison is not None:
+        _print_comparison(console, evaluation.comparison, str(data["unit"]))
+
+
+def _print_table(console: Console, title: str, table: Table) -> None:
+    if table.row_count:
+        if title:
+            console.print(title)
+        console.print(table)
+
+
+def _areas(evaluation: Evaluation, signal: str | None, everything: bool) -> Table:
+    """Step areas with their plateau twins, of one confidence; without one, what no confidence changes."""
+    candidates = [
+        e
+        for e in evaluation.measures.values()
+        if (everything or "coverage" not in e.details) and not e.group_of("item") and "Total" not in e.measure
+    ]
+    twins = {e.details.get("plateau") for e in candidates}
+    chosen = [
+        e
+        for e in candidates
+        if e.details.get("confidence") == signal and e.name not in twins and "@coverage=" not in e.measure
+    ]
+
+    def plateau(estimate: Estimate) -> str:
+        twin = evaluation.measures.get(str(estimate.details.get("plateau")))
+        return "" if twin is None else _value(twin)
+
+    def ties(estimate: Estimate) -> str:
+        spread = estimate.details.get("tie_sensitivity")
+        return "" if spread is None else f"{fixed(spread['best'])} to {fixed(spread['worst'])}"
+
+    columns: Columns = {"plateau": plateau, "ties: best to worst": ties}
+    return estimate_table(evaluation, chosen, lambda estimate: estimate.measure, columns)
+
+
+def _by_item(evaluation: Evaluation) -> Table:
+    """A row per item: how many of its instances are answered, and each measure with its interval."""
+    own = [e for e in evaluation.measures.values() if e.group_of("item")]
+    estimates = {(e.group_of("item"), e.measure): e for e in own}
+    names = [name for name in dict.fromkeys(e.measure for e in own) if name != "Cmax"]
+    table = number_table("item", "answered", *(head for name in names for head in (escape(name), "interval")))
+    people = evaluation.dataset["participants"]
+    for item in dict.fromkeys(e.group_of("item") for e in own):
+        row = [estimates[item, name] for name in names if (item, name) in estimates]
+        answered = f"{row[0].n:,}/{people:,}" if row else _value(estimates[item, "Cmax"])
+        table.add_row(escape(str(item)), answered, *(cell for e in row for cell in (_value(e), _limits(e))))
+    return table
+
+
+def _totals(evaluation: Evaluation) -> Table:
+    """The total's error, and at every cut-off how many are decided and between which bounds the shares lie."""
+    chosen = [e for e in evaluation.measures.values() if e.measure.startswith("Total")]
+
+    def undecided(estimate: Estimate) -> str:
+        count = estimate.details.get("undecided")
+        return "" if count is None else f"{count:,} undecided"
+
+    columns: Columns = {"n": lambda estimate: f"{estimate.n:,}", "": undecided}
+    return estimate_table(evaluation, chosen, lambda estimate: estimate.measure, columns)
+
+
+def _coverages(evaluation: Evaluation) -> Table:
+    """The mean loss at every coverage, a column for each confidence, with intervals where they are few."""
+    signals = list(evaluation.dataset["signals"])
+    limits = ["interval"] if len(signals) <= MOST_WITH_LIMITS else []
+    table = number_table("coverage", *(head for signal in signals for head in (escape(signal), *limits)))
+    at = [e for e in evaluation.measures.values() if "@coverage=" in e.measure]
+    estimates = {(e.details["coverage"], e.details["confidence"]): e for e in at}
+    for coverage in dict.fromkeys(coverage for coverage, _ in estimates):
+        row = [estimates[coverage, signal] for signal in signals]
+        cells = [cell for e in row for cell in (_value(e), *([_limits(e)] if limits else []))]
+        table.add_row(f"{coverage:g}", *cells)
+    return table
+
+
+def _print_item_marks(console: Console, evaluation: Evaluation) -> None:
+    marked = [e for e in evaluation.measures.values() if e.degenerate]
+    unreached = [e for e in marked if math.isnan(e.value) and "@coverage=" in e.measure]
+    by_reason: dict[str | None, list[str]] = {}
+    for e in marked:
+        if e not in unreached:
+            by_reason.setdefault(e.degenerate, []).append(e.name)
+    for reason, names in by_reason.items():
+        more = f" and {counted(len(names) - 1, 'more number')}" if len(names) > 1 else ""
+        console.print(f"[yellow]degenerate[/] {escape(names[0])}{more}: {reason}; marked *, and never a win")
+    if unreached:
+        console.print(f"[dim]coverages that are not reached have no value ({len(unreached)} numbers)[/]")
+    for gap in evaluation.not_computed:
+        listed = ", ".join(gap.measures[:MOST_NAMES]) + (" ..." if len(gap.measures) > MOST_NAMES else "")
+        console.print(f"[yellow]not computed[/] {escape(listed)}: {escape(gap.reason)}")
+    whole = [e for e in evaluation.measures.values() if not e.measure.startswith("Total")]  # theirs stand beside them
+    for warning in dict.fromkeys(w for e in whole for w in e.warnings if w.startswith("rests on")):
+        console.print(f"[yellow]small sample[/] {escape(warning)}")
+
+
+def _print_findings(console: Console, evaluation: Evaluation) -> None:
+    """The notes of a result, and the checks that failed or warn."""
+    for note in evaluation.notes:
+        console.print(f"[yellow]note[/] {escape(note)}")
+    for check in evaluation.checks:
+        if check.status in {"failed", "warning"}:
+            words = "[bold red]check failed[/]" if check.status == "failed" else "[yellow]check warns[/]"
+            console.print(f"{words} {check.code} {escape(check.title)}: {escape(check.message)}")
+
+
+def print_place(console: Console, out: Path, files: str) -> None:
+    """Where the files are, and the page that one would open first."""
+    console.print(f"written to {escape(str(out))}: {files}", soft_wrap=True)
+    if (out / "report.html").is_file():
+        console.print(f"[bold]open[/] {escape(str(out / 'report.html'))}", soft_wrap=True)
+
+
+Columns = dict[str, Callable[[Estimate], str]]
+WORDS = frozenset({"of", "verdict", "calibrator"})  # columns of words, which stand to the left
+
+
+def number_table(first: str, *others: str) -> Table:
+    """An empty table of numbers: names to the left, numbers to the right, nothing wrapped."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for at, column in enumerate((first, *others)):
+        table.add_column(column, justify="left" if at == 0 or column in WORDS else "right", no_wrap=True)
+    return table
+
+
+def estimate_table(
+    evaluation: Evaluation, estimates: Sequence[Estimate], name: Callable[[Estimate], str], further: Columns
+) -> Table:
+    """Numbers with their intervals and further columns; a column without a single cell is left out."""
+    columns: Columns = {"value": _value}
+    if any(estimate.ci for estimate in evaluation.measures.values()):
+        columns[f"{100 * evaluation.interval.get('level', 0):g} % interval"] = _limits
+    columns |= {head: cell for head, cell in further.items() if any(map(cell, estimates))}
+    table = number_table("measure", *columns)
+    for estimate in estimates:
+        table.add_row(escape(name(estimate)), *(cell(estimate) for cell in columns.values()))
+    return table
 
 
 def _value(estimate: Estimate) -> str:
-    digits = shown(estimate.value)
-    return f"{digits} *" if estimate.degenerate else digits
+    if math.isnan(estimate.value):
+        return "-"
+    return f"{shown(estimate.value)} *" if estimate.degenerate else shown(estimate.value)
 
 
 def _limits(estimate: Estimate) -> str:
     if estimate.ci is None:
-        return "none"
+        return "" if math.isnan(estimate.value) else "none"
     exact = " exact" if estimate.ci_method == "clopper-pearson" else ""
     return f"{_short(estimate.ci[0])} to {_short(estimate.ci[1])}{exact}"
 
@@ -190,94 +309,49 @@ def _folds(estimate: Estimate) -> str:
     return f"{_short(estimate.fold_mean)}{spread}"
 
 
-def print_measures(measures: Sequence[Measure]) -> None:
-    """The registry, family by family."""
-    console = Console(highlight=False)
-    for family in dict.fromkeys(measure.family for measure in measures):
-        table = Table(
-            title=family, title_justify="left", title_style="bold", box=None, pad_edge=False, show_header=False
-        )
-        table.add_column(overflow="fold", ratio=2)
-        table.add_column(ratio=2)
-        table.add_column(style="dim", no_wrap=True)
-        for measure in measures:
-            if measure.family == family:
-                better = {"higher": "higher is better", "lower": "lower is better", "neither": ""}[measure.direction]
-                table.add_row(escape(_broken(pattern(measure))), escape(measure.label), better)
-        console.print(table)
-        console.print()
+def _short(value: float, sign: str = "") -> str:
+    """Few enough digits that a row fits into 80 columns."""
+    return fixed(value, 4 if abs(value) < 10 else 2, sign)
 
 
-def _broken(name: str, width: int = 40) -> str:
-    """A long name on several lines, broken where a parameter ends.
+def _print_comparison(console: Console, comparison: SelectiveComparison, unit: str) -> None:
+    first, second = escape(comparison.baseline), escape(comparison.system)
+    console.print(
+        f"\n[bold]{second}[/] (B) minus [bold]{first}[/] (A): the same {counted(comparison.participants, unit)} and draws"
+    )
+    counts = (comparison.baseline_predicted, comparison.system_predicted)
+    cmax = [count / comparison.items for count in counts]
+    console.print(
+        f"Cmax {fixed(cmax[0])} ({first}) and {fixed(cmax[1])} ({second}); common coverage {fixed(comparison.common_coverage)}"
+    )
+    shown_deltas = [d for d in comparison.deltas if d.p is not None and "plateau" not in d.name and _headline(d)]
+    for signal in dict.fromkeys(d.name.partition("[")[2] for d in shown_deltas):
+        if signal:
+            console.print(f"[bold]{escape(signal.rstrip(']'))}[/]")
+        console.print(delta_grid([d for d in shown_deltas if d.name.partition("[")[2] == signal], both=True))
+    for kind, reason in _refusals(comparison):
+        console.print(f"[yellow]{kind}[/] {escape(reason)}")
+    for note in comparison.notes:
+        console.print(f"[yellow]note[/] {escape(note)}")
 
-    >>> _broken("F1(avg=micro|post|criterion|post_weighted,empty=0|1)").splitlines()
-    ['F1(avg=micro|post|criterion|post_weighted,', '   empty=0|1)']
-    """
-    base, bracket, rest = name.partition("(")
-    lines = [base + bracket]
-    for part in re.split("(?<=,)", rest):
-        if len(lines[-1]) + len(part) <= width or lines[-1] == base + bracket:
-            lines[-1] += part
-        else:
-            lines.append(" " * len(base + bracket) + part)
-    return "\n".join(lines)
+
+def _headline(delta: Delta) -> bool:
+    """Areas over all common coverages, and the mean loss at each one; the rest is in the tables."""
+    return delta.family == "measures" or delta.name.startswith("MAE")
 
 
-def print_explanation(explanation: Explanation) -> None:
-    """A measure in words and formula, how its definitions differ and, where there is a run, what each gives on it."""
-    console, measure = Console(highlight=False), explanation.definition.measure
-    console.print(f"[bold]{escape(explanation.name)}[/]  {escape(measure.label)}")
-    console.print(f"{escape(measure.meaning)}\n")
-    facts = {
-        "definition": explanation.definition.expanded,
-        "formula": measure.formula,
-        "population": explanation.definition.population.words,
-        "better": {"higher": "higher", "lower": "lower", "neither": "neither: read it as it is"}[measure.direction],
-        "range": f"{_bound(measure.bounds[0], '-')} to {_bound(measure.bounds[1], '')}",
-        "undefined": "; ".join(measure.reasons) + f": reported as {measure.convention} and marked"
-        if measure.reasons
-        else "never",
-        "needs": needs_of(measure, explanation.definition.args) or "labels only",
-        "reference": measure.reference,
+def _refusals(comparison: SelectiveComparison) -> list[tuple[str, str]]:
+    """What is not compared or not tested, and why, each said once."""
+    words = [(d.name, w) for d in comparison.deltas for w in d.warnings]
+    refused = [("not compared", f"{n}: {w.removeprefix(REFUSED)}") for n, w in words if w.startswith(REFUSED)]
+    untested = [("not tested", f"full areas: {w.removeprefix(UNTESTED)}") for _, w in words if w.startswith(UNTESTED)]
+    reasons = dict.fromkeys(row["reason"] for row in comparison.coverages if not row["valid"])
+    where = {
+        reason: [f"{row['coverage']:g}" for row in comparison.coverages if row["reason"] == reason]
+        for reason in reasons
     }
-    _pairs(console, facts)
-    _pairs(console, measure.choices, "Choices")
-    _pairs(console, measure.conventions, "Elsewhere")
-    console.print("[bold]Definitions[/]")
-    for reading in explanation.readings:
-        who = f"  [dim]profile {', '.join(reading.profiles)}[/]" if reading.profiles else ""
-        console.print(f"  {escape(reading.definition)}{who}", soft_wrap=True)
-        for line in _reading_lines(reading):
-            console.print(f"      {escape(line)}", soft_wrap=True)
-
-
-def _reading_lines(reading: DefinitionReading) -> list[str]:
-    lines = []
-    if reading.numerator is not None and reading.denominator is not None:
-        (top_words, top), (bottom_words, bottom) = reading.numerator, reading.denominator
-        lines.append(f"{top_words} {top:,.10g} / {bottom_words} {bottom:,.10g}")
-    if reading.value is not None:
-        lines.append(f"= {reading.value:.10g} over {reading.n:,} {reading.population}")
-    if reading.mark is not None:
-        lines.append(f"({reading.mark})")
-    return lines
-
-
-def _pairs(console: Console, pairs: Mapping[str, str], title: str = "") -> None:
-    if not pairs:
-        return
-    table = Table(title=title, title_justify="left", title_style="bold", box=None, show_header=False, pad_edge=False)
-    table.add_column(style="dim", no_wrap=True)
-    table.add_column(overflow="fold")
-    for key, words in pairs.items():
-        table.add_row(escape(key), escape(words))
-    console.print(table)
-    console.print()
-
-
-def _bound(bound: float | None, sign: str) -> str:
-    return f"{sign}infinity" if bound is None else f"{bound:g}"
+    invalid = [("not compared", f"at coverage {', '.join(those)}: {reason}") for reason, those in where.items()]
+    return [*refused, *untested[:1], *invalid]
 
 
 def print_comparison(comparison: Comparison, out: Path | None) -> None:
@@ -309,8 +383,8 @@ def print_comparison(comparison: Comparison, out: Path | None) -> None:
 
 def delta_grid(deltas: Sequence[Delta], *, both: bool = False) -> Table:
     """Differences with intervals and verdicts; ``both`` shows the values of A and B, and marks no warnings."""
-    table = number_table("measure", *(("A", "B", "B - A") if both else ("value", "delta")), "interval", "p")
-    table.add_column("verdict", no_wrap=True)
+    heads = ("A", "B", "B - A") if both else ("value", "delta")
+    table = number_table("measure", *heads, "interval", "p", "verdict")
     for d in deltas:
         limits = "none" if d.ci is None else f"{_short(d.ci[0], '+')} to {_short(d.ci[1], '+')}"
         p = "" if d.p_holm is None else "<0.001" if d.p_holm < 0.001 else fixed(d.p_holm, 3)
@@ -320,11 +394,6 @@ def delta_grid(deltas: Sequence[Delta], *, both: bool = False) -> Table:
         name = d.name.partition("[")[0] if both else d.name
         table.add_row(escape(name), *values, change, limits, p, verdict)
     return table
-
-
-def _short(value: float, sign: str = "") -> str:
-    """Few enough digits that a row fits into 80 columns."""
-    return fixed(value, 4 if abs(value) < 10 else 2, sign)
 
 
 def _print_delta_notes(console: Console, shown: Sequence[Delta], every: Sequence[Delta]) -> None:
@@ -344,43 +413,3 @@ def _print_delta_notes(console: Console, shown: Sequence[Delta], every: Sequence
     sizes = [f"{escape(d.name)} {d.system_n:,} against {d.n:,}" for d in shown if d.system_n != d.n]
     if sizes:
         console.print(f"n of the two: {', '.join(sizes)}")
-
-
-def print_power(report: PowerReport) -> None:
-    """What certifying a target takes, and where the run stands."""
-    console, needs = Console(highlight=False), report.certificate
-    console.print(
-        f"To show [bold]{escape(report.name)} >= {needs.target:g}[/] with {100 * needs.confidence:g} % confidence, "
-        f"[bold]{needs.without_a_miss:,}[/] independent {report.posts} without a single miss are needed."
-    )
-    rows = ", ".join(f"{posts:,} with {misses}" for misses, posts in needs.with_misses[1:])
-    console.print(f"With misses: {rows}.")
-    seen = report.observed
-    if seen is None:
-        return
-    console.print(
-        f"The run has {_of(seen.units, report.units)} from [bold]{_of(seen.posts, report.posts)}[/], "
-        f"{counted(seen.misses, 'miss', 'misses')}, a share of {fixed(seen.rate)}; "
-        f"clustering within posts inflates the variance {fixed(seen.design_effect, 2)} times."
-    )
-    verdict = "[bold green]is certified[/]" if seen.certified_now else "[bold]cannot be certified[/]"
-    console.print(f"On this run the target {verdict} at that confidence.")
-    if seen.posts_needed is None and seen.rate > needs.target:
-        console.print("The observed share is so close to the target that no reasonable sample would certify it.")
-    elif seen.posts_needed is None:
-        console.print("The observed share is not above the target: no sample size would certify it.")
-    else:
-        console.print(
-            f"A system of this share needs about {seen.posts_needed:,} {report.posts} "
-            f"to be certified {100 * report.power:g} % of the time."
-        )
-
-
-def _of(count: int, words: str) -> str:
-    """So many of something that is named in the plural.
-
-    >>> _of(1, "queries with evidence"), _of(2, "posts")
-    ('1 query with evidence', '2 posts')
-    """
-    many, space, more = words.partition(" ")
-    return f"{counted(count, {'queries': 'query', 'posts': 'post'}.get(many, many), many)}{space}{more}"

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from evidentia.checks.gate import Condition, Gate
 from evidentia.checks.targets import Judgement
+from evidentia.report.console import DISCLAIMER, number_table
 from evidentia.report.reporting_items import reporting_items
 from evidentia.report.show import fixed
 from evidentia.results import Estimate, Finding
@@ -31,7 +32,7 @@ def print_gate(gate: Gate) -> None:
         if finding.status in {"failed", "warning"}:
             console.print(f"    {finding.code} {finding.status}: {escape(finding.message)}", soft_wrap=True)
     console.print(_verdict(gate))
-    console.print("[dim]Research software, not a medical device.[/]")
+    console.print(DISCLAIMER)
 
 
 def print_findings(findings: Iterable[Finding]) -> None:
@@ -44,10 +45,7 @@ def print_findings(findings: Iterable[Finding]) -> None:
 
 
 def _targets(judgements: tuple[Judgement, ...]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("target", no_wrap=True)
-    for column in ("value", "interval"):
-        table.add_column(column, justify="right", no_wrap=True)
+    table = number_table("target", "value", "interval")
     table.add_column("verdict")
     for judgement in judgements:
         words = judgement.decision + (f" ({judgement.reason})" if judgement.reason else "")

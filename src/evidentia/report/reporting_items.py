@@ -11,13 +11,14 @@ from typing import Any
 
 from evidentia.errors import counted
 from evidentia.report.show import fixed
+from evidentia.report.wording import wording
 from evidentia.results import Evaluation
 
 Manifest = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Item:
+class ReportingItem:
     """A reporting item, and what the run says about it; None leaves it to the authors."""
 
     number: str
@@ -25,10 +26,11 @@ class Item:
     answer: str | None
 
 
-def reporting_items(evaluation: Evaluation, manifest: Manifest) -> tuple[Item, ...]:
+def reporting_items(evaluation: Evaluation, manifest: Manifest) -> tuple[ReportingItem, ...]:
     """Every item in the order of the checklist."""
+    answers = {number: answer(evaluation, manifest) for number, answer in ANSWERS.items()}
     return tuple(
-        Item(number, topic, None if answer is None else answer(evaluation, manifest)) for number, topic, answer in ITEMS
+        ReportingItem(number, topic, answers.get(number)) for number, topic in wording("reporting_items").items()
     )
 
 
@@ -126,39 +128,18 @@ def _heterogeneity(evaluation: Evaluation, manifest: Manifest) -> str | None:
     return f"AUROC over {auroc.folds_used} folds {spread}; figures for {criteria} criteria"
 
 
-Answer = Callable[[Evaluation, Manifest], str | None]
-ITEMS: tuple[tuple[str, str, Answer | None], ...] = (
-    ("1", "title names development or evaluation, population and outcome", None),
-    ("2", "abstract by the checklist for abstracts", None),
-    ("3", "health context, intended users, known inequalities", None),
-    ("4", "aims: development, evaluation or both", None),
-    ("5", "where the data come from, and from when", None),
-    ("6", "setting, centres, eligibility", None),
-    ("7", "how data were prepared, alike across groups", None),
-    ("8", "outcome, how and by whom it was assessed", None),
-    ("9", "predictors, how and when they were measured", None),
-    ("10", "sample size and how it was arrived at", _size),
-    ("11", "missing data and what was done about them", _left_out),
-    ("12a", "how data were divided between development and evaluation", _data_use),
-    ("12b-12d", "predictors, model type and building, differences between clusters", None),
-    ("12e", "measures and plots of performance", _measures),
-    ("12f-12g", "updating, and how predictions were made", None),
-    ("13", "class imbalance", _imbalance),
-    ("14", "approaches to fairness", _fairness),
-    ("15", "output of the model and thresholds", _output),
-    ("16", "differences between development and evaluation data", None),
-    ("17", "ethical approval", None),
-    ("18a-18d", "funding, interests, protocol, registration", None),
-    ("18e", "availability of data", _inputs),
-    ("18f", "availability of code", _software),
-    ("19", "involvement of patients and the public", None),
-    ("20", "flow of participants, characteristics, differences", _size),
-    ("21", "participants and outcome events in each analysis", _events),
-    ("22", "the full model, so that others can use it", None),
-    ("23a", "performance with intervals, also in key subgroups", _performance),
-    ("23b", "differences of performance between clusters", _heterogeneity),
-    ("24", "results of updating", None),
-    ("25", "interpretation, with fairness", None),
-    ("26", "limitations and biases", None),
-    ("27", "use in practice, handling of poor input, next steps", None),
-)
+ANSWERS: dict[str, Callable[[Evaluation, Manifest], str | None]] = {
+    "10": _size,
+    "11": _left_out,
+    "12a": _data_use,
+    "12e": _measures,
+    "13": _imbalance,
+    "14": _fairness,
+    "15": _output,
+    "18e": _inputs,
+    "18f": _software,
+    "20": _size,
+    "21": _events,
+    "23a": _performance,
+    "23b": _heterogeneity,
+}

@@ -6,7 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 
-from evidentia.results import Comparison, Delta, Estimate, Evaluation, KRegret, Losses
+from evidentia.report.wording import wording
+from evidentia.results import Delta, Estimate, Evaluation, KRegret, Losses
+from evidentia.results.selective_layout import selective_layouts
 
 Value = str | int | float | None
 
@@ -21,19 +23,10 @@ class Table:
     rows: tuple[tuple[Value, ...], ...]
 
 
+TITLES = wording("tables")
 CRITERION_MEASURES = (
-    "Queries",
-    "Positives",
-    "PositiveRate",
-    "AUROC",
-    "AUPRC",
-    "Sensitivity(t=gate)",
-    "Precision(t=gate)",
-    "Recall@10",
-    "nDCG@10",
-    "MRR",
-    "MRR@10",
-    "EvidenceRecall",
+    *("Queries", "Positives", "PositiveRate", "AUROC", "AUPRC", "Sensitivity(t=gate)", "Precision(t=gate)"),
+    *("Recall@10", "nDCG@10", "MRR", "MRR@10", "EvidenceRecall"),
 )
 STATE_MEASURES = ("Queries", "Positives", "PositiveRate", "SelectedK", "EvidenceRecall", "EvidencePrecision")
 ABOUT = ("population", "meaning")  # which queries a number is over, and what it means
@@ -43,33 +36,40 @@ RATES = ("Sensitivity", "Specificity", "FPR", "FNR", "Precision", "NPV", "F1", "
 
 def tables_of(evaluation: Evaluation) -> tuple[Table, ...]:
     """Every table that the result can fill."""
+    if evaluation.profile == "selective":
+        layouts = selective_layouts(evaluation.to_dict())
+        deltas = () if evaluation.comparison is None else evaluation.comparison.deltas
+        tables = (*(Table(t.name, t.title, t.columns, t.rows) for t in layouts), *delta_tables(deltas))
+    else:
+        tables = _query_tables(evaluation)
+    return tuple(table for table in tables if table.rows)
+
+
+def _query_tables(evaluation: Evaluation) -> tuple[Table, ...]:
     slices = [column for column in _columns(evaluation) if column not in {"fold", "criterion", "state", "has_evidence"}]
-    tables = (
+    return (
         measures_table(evaluation),
         folds_table(evaluation),
-        _by_group(evaluation, "criterion", "criteria", "Per criterion", CRITERION_MEASURES),
-        _by_group(evaluation, "state", "states", "Per state", STATE_MEASURES),
-        _by_group(
-            evaluation, "has_evidence", "evidence", "With and without evidence", ("SelectedK", "NegRate", "PosRate")
-        ),
-        *(_by_group(evaluation, c, f"slice_{i}", f"Per {c}", CRITERION_MEASURES) for i, c in enumerate(slices, 1)),
+        _by_group(evaluation, "criterion", "criteria", CRITERION_MEASURES),
+        _by_group(evaluation, "state", "states", STATE_MEASURES),
+        _by_group(evaluation, "has_evidence", "evidence", ("SelectedK", "NegRate", "PosRate")),
+        *(_by_group(evaluation, column, f"slice_{i}", CRITERION_MEASURES) for i, column in enumerate(slices, 1)),
         confusion_table(evaluation),
         reliability_table(evaluation),
         others_table(evaluation),
         attribution_table(evaluation),
         dynamic_k_table(evaluation),
     )
+
+
+def delta_tables(deltas: Sequence[Delta]) -> tuple[Table, ...]:
+    """The deltas of a comparison, a table for each family."""
+    families = ("measures", "criteria", "coverage", "truncated")
+    tables = [_delta_table(family, [d for d in deltas if d.family == family]) for family in families]
     return tuple(table for table in tables if table.rows)
 
 
-def delta_tables(comparison: Comparison) -> tuple[Table, ...]:
-    """The deltas of a comparison: base measures, then per criterion."""
-    titles = {"measures": "Differences", "criteria": "Differences per criterion"}
-    families = {family: [d for d in comparison.deltas if d.family == family] for family in titles}
-    return tuple(delta_table(f"deltas_{family}", titles[family], part) for family, part in families.items() if part)
-
-
-def delta_table(name: str, title: str, deltas: Sequence[Delta]) -> Table:
+def _delta_table(family: str, deltas: Sequence[Delta]) -> Table:
     """One row per delta, with everything said about it."""
     columns = (
         *("measure", "baseline", "system", "baseline value", "system value", "delta", "ci_low", "ci_high"),
@@ -84,7 +84,11 @@ def delta_table(name: str, title: str, deltas: Sequence[Delta]) -> Table:
         )
         for d in deltas
     )
-    return Table(name, title, columns, rows)
+    return _titled(f"deltas_{family}", columns, rows)
+
+
+def _titled(name: str, columns: Sequence[str], rows: Sequence[tuple[Value, ...]]) -> Table:
+    return Table(name, TITLES[name], tuple(columns), tuple(rows))
 
 
 def known(value: float) -> float | None:
@@ -105,7 +109,7 @@ def measures_table(evaluation: Evaluation) -> Table:
         )
         for e in evaluation.overall()
     )
-    return Table("measures", "All measures", columns, rows)
+    return _titled("measures", columns, rows)
 
 
 def folds_table(evaluation: Evaluation) -> Table:
@@ -121,7 +125,7 @@ def folds_table(evaluation: Evaluation) -> Table:
         for overall in (evaluation.overall() if folds else ())
         if overall.folds_used is not None
     )
-    return Table("folds", "Per fold", columns, rows)
+    return _titled("folds", columns, rows)
 
 
 def confusion_table(evaluation: Evaluation) -> Table:
@@ -137,7 +141,7 @@ def confusion_table(evaluation: Evaluation) -> Table:
         for point in points
         if f"TP(t={point})" in evaluation.measures
     )
-    return Table("confusion", "Confusion at each operating point", ("operating point", *names, *ABOUT), rows)
+    return _titled("confusion", ("operating point", *names, *ABOUT), rows)
 
 
 def reliability_table(evaluation: Evaluation) -> Table:
@@ -145,7 +149,7 @@ def reliability_table(evaluation: Evaluation) -> Table:
     ece = evaluation.measures.get("ECE")
     bins = [] if ece is None else ece.details["bins"]
     columns = ("low", "high", "n", "mean_prob", "positive_share")
-    return Table("reliability", "Reliability", columns, tuple(tuple(row[column] for column in columns) for row in bins))
+    return _titled("reliability", columns, tuple(tuple(row[column] for column in columns) for row in bins))
 
 
 def others_table(evaluation: Evaluation) -> Table:
@@ -155,32 +159,31 @@ def others_table(evaluation: Evaluation) -> Table:
         (o.name, evaluation.measures[o.name].value, o.value, ", ".join(o.profiles), o.definition)
         for o in evaluation.other_definitions
     )
-    return Table("other_definitions", "Same name, other definition", columns, rows)
+    return _titled("other_definitions", columns, rows)
 
 
 def attribution_table(evaluation: Evaluation) -> Table:
     """Which stage lost the gold sentences that were missed, and false alerts, by criterion."""
     attribution = evaluation.attribution
-    columns = ("criterion", *(part.name for part in fields(Losses)))
     losses = {} if attribution is None else {**attribution.losses_by_criterion, "all": attribution.losses}
-    rows = tuple((name, *(getattr(one, column) for column in columns[1:])) for name, one in losses.items())
-    return Table("attribution", "Where evidence was lost", columns, rows)
+    return _by_criterion("attribution", [part.name for part in fields(Losses)], losses)
 
 
 def dynamic_k_table(evaluation: Evaluation) -> Table:
     """The chosen K against the best one, by criterion."""
     attribution = evaluation.attribution
-    columns = ("criterion", *(part.name for part in fields(KRegret)), "regret")
-    all_of = (
-        {}
-        if attribution is None or attribution.regret is None
-        else {**attribution.regret_by_criterion, "all": attribution.regret}
-    )
-    rows = tuple((name, *(getattr(one, column) for column in columns[1:])) for name, one in all_of.items())
-    return Table("dynamic_k", "Chosen K against the best K", columns, rows)
+    regrets: dict[str, KRegret] = {}
+    if attribution is not None and attribution.regret is not None:
+        regrets = {**attribution.regret_by_criterion, "all": attribution.regret}
+    return _by_criterion("dynamic_k", [*(part.name for part in fields(KRegret)), "regret"], regrets)
 
 
-def _by_group(evaluation: Evaluation, column: str, name: str, title: str, measures: Sequence[str]) -> Table:
+def _by_criterion(name: str, columns: Sequence[str], records: Mapping[str, object]) -> Table:
+    rows = [(criterion, *(getattr(record, column) for column in columns)) for criterion, record in records.items()]
+    return _titled(name, ("criterion", *columns), rows)
+
+
+def _by_group(evaluation: Evaluation, column: str, name: str, measures: Sequence[str]) -> Table:
     groups = _index(evaluation, column)
     if evaluation.asked_by_name:
         measures = list(dict.fromkeys(estimate.measure for estimate in evaluation.grouped(column)))
@@ -192,7 +195,7 @@ def _by_group(evaluation: Evaluation, column: str, name: str, title: str, measur
         (value, *(_cell(values.get(measure)) for measure in present), *about) for value, values in groups.items()
     )
     pooled = ("all", *(_cell(evaluation.measures.get(measure)) for measure in present), *about)
-    return Table(name, title, (column, *present, *ABOUT), (*rows, pooled) if rows else ())
+    return Table(name, TITLES.get(name, f"Per {column}"), (column, *present, *ABOUT), (*rows, pooled) if rows else ())
 
 
 def _about(measures: Mapping[str, Estimate | None]) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""What was tuned, on the screen: the choice of every fold, on how many posts, and what was missed or could not be certified."""
+"""Thresholds and targets on the screen: what was tuned, what was missed or could not be certified, and what certifying takes."""
 
 from __future__ import annotations
 
@@ -10,8 +10,16 @@ from rich.markup import escape
 from rich.table import Table
 
 from evidentia.errors import counted
+from evidentia.evaluation.power import PowerReport
 from evidentia.protocol import FoldTuning, PostCertificate, Tuning
+from evidentia.report.console import number_table
 from evidentia.report.show import fixed
+
+ONE_THRESHOLD = {"TPR": "TPR", "FPR": "FPR", "prec.": "Precision", "F1": "F1", "MCC": "MCC"}
+THREE_STATES = {
+    **{"sens.": "ScreeningSensitivity", "FN/1000": "ScreeningFNPer1000"},
+    **{"prec.": "AlertPrecision", "work": "Workload"},
+}
 
 
 def print_tuning(tuning: Tuning, out: Path, *, defaults: Collection[str] = ()) -> None:
@@ -20,7 +28,7 @@ def print_tuning(tuning: Tuning, out: Path, *, defaults: Collection[str] = ()) -
     ``defaults`` are the targets that nobody named.
     """
     console = Console(highlight=False)
-    queries = sum(fold.queries for fold in tuning.folds)
+    queries = sum(fold.tune_queries for fold in tuning.folds)
     console.print(
         f"Tuned on [bold]{queries:,}[/] TUNE queries in {counted(len(tuning.folds), 'fold')}; "
         f"rule [bold]{tuning.choices['rule']}[/] on {tuning.score}, calibrator {tuning.choices['calibrate']}; "
@@ -46,40 +54,32 @@ def _targets(tuning: Tuning, defaults: Collection[str]) -> str:
 
 
 def _threshold_table(tuning: Tuning) -> Table:
-    table = _table("tau", "TPR", "FPR", "prec.", "F1", "MCC")
+    table = _fold_table("tau", *ONE_THRESHOLD)
     for fold in tuning.folds:
         assert fold.threshold is not None
         threshold = fold.threshold
-        figures = [threshold.metrics.get(name) for name in ("TPR", "FPR", "Precision", "F1", "MCC")]
         tau = _short(threshold.value) if threshold.value is not None else escape(str(threshold.reason))
-        table.add_row(*_about(fold), tau, *map(_rate, figures))
+        table.add_row(*_about(fold), tau, *(_rate(threshold.metrics.get(name)) for name in ONE_THRESHOLD.values()))
     return table
 
 
 def _three_state_table(tuning: Tuning) -> Table:
-    figures = ("ScreeningSensitivity", "ScreeningFNPer1000", "AlertPrecision", "Workload")
-    table = _table("tau_neg", "tau_pos", "sens.", "FN/1000", "prec.", "work")
+    table = _fold_table("tau_neg", "tau_pos", *THREE_STATES)
     for fold in tuning.folds:
         assert fold.three_state is not None
-        three_state = fold.three_state
-        taus = (
-            _marked(three_state.tau_neg, three_state.certificates[:1]),
-            _marked(three_state.tau_pos, three_state.certificates[1:]),
-        )
-        table.add_row(*_about(fold), *taus, *(_rate(three_state.metrics.get(name)) for name in figures))
+        gate = fold.three_state
+        taus = _marked(gate.tau_neg, gate.certificates[:1]), _marked(gate.tau_pos, gate.certificates[1:])
+        table.add_row(*_about(fold), *taus, *(_rate(gate.metrics.get(name)) for name in THREE_STATES.values()))
     return table
 
 
-def _table(*heads: str) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="bold")
-    for head in ("fold", "posts", "pos.", "calibrator", *heads):
-        table.add_column(head, justify="left" if head in {"fold", "calibrator"} else "right", no_wrap=True)
-    return table
+def _fold_table(*heads: str) -> Table:
+    return number_table("fold", "posts", "pos.", "calibrator", *heads)
 
 
 def _about(fold: FoldTuning) -> tuple[str, ...]:
     chosen = "-" if fold.calibrator is None else fold.calibrator.method
-    return escape(str(fold.fold or "-")), f"{len(fold.posts):,}", f"{fold.positives:,}", chosen
+    return escape(str(fold.fold or "-")), f"{len(fold.posts):,}", f"{fold.tune_positives:,}", chosen
 
 
 def _short(value: float | None) -> str:
@@ -101,7 +101,7 @@ def _warnings(fold: FoldTuning) -> list[str]:
         lines.append(f"not calibrated: {fold.calibrator.reason}")
     if fold.three_state is None:
         return lines
-    for outcome in fold.three_state.outcomes:
+    for outcome in fold.three_state.targets:
         if outcome.missed_by:
             miss = f"{outcome.name}{outcome.target:g} is missed on TUNE by {outcome.missed_by:.4g}"
             lines.append(f"{miss} (reached {outcome.reached:.4g}); the nearest point was taken")
@@ -115,3 +115,43 @@ def _certificate_line(certificate: PostCertificate) -> str:
     fault = "with skipped evidence" if certificate.name.startswith("Screening") else "with a wrong alert"
     seen = f"{certificate.misses} of {certificate.posts:,} posts {fault}, lower bound {fixed(certificate.bound)}"
     return f"certified (*) {target}: {seen}"
+
+
+def print_power(report: PowerReport) -> None:
+    """What certifying a target takes, and where the run stands."""
+    console, needs = Console(highlight=False), report.certificate
+    console.print(
+        f"To show [bold]{escape(report.name)} >= {needs.target:g}[/] with {100 * needs.confidence:g} % confidence, "
+        f"[bold]{needs.without_a_miss:,}[/] independent {report.posts} without a single miss are needed."
+    )
+    rows = ", ".join(f"{posts:,} with {misses}" for misses, posts in needs.with_misses[1:])
+    console.print(f"With misses: {rows}.")
+    seen = report.observed
+    if seen is None:
+        return
+    console.print(
+        f"The run has {_of(seen.units, report.units)} from [bold]{_of(seen.posts, report.posts)}[/], "
+        f"{counted(seen.misses, 'miss', 'misses')}, a share of {fixed(seen.rate)}; "
+        f"clustering within posts inflates the variance {fixed(seen.design_effect, 2)} times."
+    )
+    verdict = "[bold green]is certified[/]" if seen.certified_now else "[bold]cannot be certified[/]"
+    console.print(f"On this run the target {verdict} at that confidence.")
+    if seen.posts_needed is None and seen.rate > needs.target:
+        console.print("The observed share is so close to the target that no reasonable sample would certify it.")
+    elif seen.posts_needed is None:
+        console.print("The observed share is not above the target: no sample size would certify it.")
+    else:
+        console.print(
+            f"A system of this share needs about {seen.posts_needed:,} {report.posts} "
+            f"to be certified {100 * report.power:g} % of the time."
+        )
+
+
+def _of(count: int, words: str) -> str:
+    """So many of something that is named in the plural.
+
+    >>> _of(1, "queries with evidence"), _of(2, "posts")
+    ('1 query with evidence', '2 posts')
+    """
+    many, space, more = words.partition(" ")
+    return f"{counted(count, {'queries': 'query', 'posts': 'post'}.get(many, many), many)}{space}{more}"

@@ -7,7 +7,6 @@ import io
 import re
 from pathlib import Path
 
-from evidentia.report.selective_tables import selective_tables
 from evidentia.report.show import shown
 from evidentia.report.tables import ABOUT, Table, Value, delta_tables, tables_of
 from evidentia.results import Comparison, Evaluation
@@ -37,7 +36,7 @@ _LONG = frozenset({"definition", "warnings"})  # these stay in the CSV
 
 def write_tables(evaluation: Evaluation, folder: Path) -> None:
     """Write every table as CSV (unrounded) and as LaTeX (rounded, booktabs)."""
-    for table in selective_tables(evaluation) if evaluation.profile == "selective" else tables_of(evaluation):
+    for table in tables_of(evaluation):
         folder.mkdir(exist_ok=True)
         _write(table, folder)
 
@@ -56,7 +55,7 @@ def write_curves(evaluation: Evaluation, folder: Path) -> None:
 def write_delta_tables(comparison: Comparison, folder: Path) -> None:
     """Write the deltas of a comparison, base measures and per criterion apart."""
     folder.mkdir()
-    for table in delta_tables(comparison):
+    for table in delta_tables(comparison.deltas):
         _write(table, folder)
 
 

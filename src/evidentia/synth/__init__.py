@@ -3,11 +3,10 @@
 The runs hold no text; the texts of the corpora are our own.
 """
 
-from evidentia.synth.arrays import SyntheticArrays, synthetic_arrays
 from evidentia.synth.corpus import SyntheticCorpus, synthetic_corpus, synthetic_corpus_with_kinds
 from evidentia.synth.files import write_run, write_trec
 from evidentia.synth.phq8 import synthetic_phq8, write_phq8
-from evidentia.synth.run import SyntheticRun, synthetic_run
+from evidentia.synth.run import SyntheticArrays, SyntheticRun, synthetic_arrays, synthetic_run
 
 __all__ = [
     "SyntheticArrays",

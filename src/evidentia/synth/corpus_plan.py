@@ -21,7 +21,7 @@ _TRAP_ROOM = 0.45  # of the sentences that are not evidence
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class CorpusPlan:
     """Posts x criteria: how many pieces of evidence and how many traps; and how many sentences a post has at least."""
 
     lengths: Ints
@@ -29,7 +29,9 @@ class Plan:
     traps: Ints
 
 
-def draw_plan(rates: Floats, *, posts: int, positives: int, mean_sentences: float, rng: np.random.Generator) -> Plan:
+def draw_plan(
+    rates: Floats, *, posts: int, positives: int, mean_sentences: float, rng: np.random.Generator
+) -> CorpusPlan:
     """Exactly ``positives`` queries get evidence: those of the greatest latent strength, of the criterion, post and query."""
     tone = rng.standard_normal(posts)
     strength = np.sqrt(_POST_SHARE) * tone[:, None] + np.sqrt(1 - _POST_SHARE) * rng.standard_normal(
@@ -42,7 +44,7 @@ def draw_plan(rates: Floats, *, posts: int, positives: int, mean_sentences: floa
     pieces = np.where(label, 1 + rng.choice(len(_GOLD_COUNT_SHARE), size=label.shape, p=_GOLD_COUNT_SHARE), 0)
     lengths = _draw_lengths(posts, mean_sentences, rng=rng)
     pieces = np.where(pieces.sum(axis=1, keepdims=True) > lengths[:, None] // 2, label, pieces).astype(np.int64)
-    return Plan(lengths, pieces, _draw_traps(rates, tone, label, lengths - pieces.sum(axis=1), rng=rng))
+    return CorpusPlan(lengths, pieces, _draw_traps(rates, tone, label, lengths - pieces.sum(axis=1), rng=rng))
 
 
 def _draw_lengths(posts: int, mean: float, *, rng: np.random.Generator) -> Ints:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from evidentia.synth.corpus_grammar import IF, NOW, THEN, Voice, Writer, of_another, sentence
-from evidentia.synth.corpus_words import CriterionWords, Words
+from evidentia.synth.corpus_words import IF, NOW, THEN, CriterionWords, Voice, Words, Writer, of_another, sentence
 
 EVIDENCE_KINDS = ("direct", "indirect", "two-criteria", "spread", "continued", "context", "ambiguous")
 TRAP_KINDS = (
@@ -33,7 +32,7 @@ _ENDS = (".", ".", ".", ".", ".", ".", ".", ".", "...")
 
 
 @dataclass(frozen=True)
-class Sentence:
+class WrittenSentence:
     """A sentence, how it came about, which criteria it is about, and whether it is gold for them."""
 
     text: str
@@ -42,7 +41,7 @@ class Sentence:
     is_gold: bool = False
 
 
-Unit = tuple[Sentence, ...]  # sentences that stay together
+Unit = tuple[WrittenSentence, ...]  # sentences that stay together
 
 
 class Author:
@@ -70,13 +69,13 @@ class Author:
     def missed(self, criterion: int) -> Unit:
         """Evidence that the annotators passed over: not gold."""
         stated = self._stated(self._words.criteria[criterion], criterion, gold=False)
-        return (Sentence(stated.text, "missed", stated.about),)
+        return (WrittenSentence(stated.text, "missed", stated.about),)
 
     def joined(self, first: int, second: int) -> Unit:
         """One sentence that is evidence for two criteria."""
         clause, other = (self._clause(self._words.criteria[at], NOW)[0] for at in (first, second))
         text = self._writer.write(self._writer.from_shared("evidence", "joined"), clause=clause, second=other)
-        return (Sentence(self._dressed(text), "two-criteria", (first, second), True),)
+        return (WrittenSentence(self._dressed(text), "two-criteria", (first, second), True),)
 
     def trap(self, criterion: int) -> Unit:
         """Something that has the words of a criterion, and is no evidence for it."""
@@ -91,7 +90,7 @@ class Author:
         if kind in ("idiom", "keyword", "vague") or (kind == "general" and self._writer.chance(0.4)):
             frames: Sequence[str] = getattr(own, kind)
             return (self._plain(self._writer.frame_of(frames), kind, criterion),)
-        turned = Sentence(self._dressed(self._turned(own, kind), "bare"), kind, (criterion,))
+        turned = WrittenSentence(self._dressed(self._turned(own, kind), "bare"), kind, (criterion,))
         followed = kind == "other-person" and self._writer.chance(_TRAP_FOLLOWED)
         return (turned, self._follow_up("follow-up", criterion)) if followed else (turned,)
 
@@ -105,20 +104,20 @@ class Author:
         parts = [self._writer.write(self._writer.frame_of(frames, tail=0.0)) for _ in range(2)]
         joined = self._writer.chance(_JOINED_TALK) and not any(text.endswith("?") for text in parts)
         text = self._writer.one_of(_JOINTS).join(parts) if joined else parts[0]
-        talk = Sentence(self._dressed(text, "light", scale=0.8), "filler")
+        talk = WrittenSentence(self._dressed(text, "light", scale=0.8), "filler")
         followed = topic in _TROUBLESOME and self._writer.chance(_FOLLOWED)
         return (talk, self._follow_up("follow-up")) if followed else (talk,)
 
     def greeting(self) -> Unit:
         """What stands at the beginning or the end of a post."""
-        return (Sentence(sentence(self._writer.write(self._writer.one_of(self._words.greetings))), "filler"),)
+        return (WrittenSentence(sentence(self._writer.write(self._writer.one_of(self._words.greetings))), "filler"),)
 
-    def _stated(self, own: CriterionWords, criterion: int, *, gold: bool) -> Sentence:
+    def _stated(self, own: CriterionWords, criterion: int, *, gold: bool) -> WrittenSentence:
         text, kind = self._clause(own, NOW)
         if self._writer.chance(_FRAMED + _HARD):
             name = "plain" if self._writer.chance(_FRAMED / (_FRAMED + _HARD)) else "hard"
             text = self._writer.write(self._writer.from_shared("evidence", name), clause=text)
-        return Sentence(self._dressed(text), kind, (criterion,), gold)
+        return WrittenSentence(self._dressed(text), kind, (criterion,), gold)
 
     def _clause(self, own: CriterionWords, voice: Voice) -> tuple[str, str]:
         kind = "indirect" if self._writer.chance(_INDIRECT) else "direct"
@@ -159,12 +158,12 @@ class Author:
         voice = of_another(self._writer.from_shared("general", "subjects"))
         return self._writer.write(self._writer.from_shared("general", "people"), clause=self._clause(own, voice)[0])
 
-    def _follow_up(self, kind: str, criterion: int | None = None, *, gold: bool = False) -> Sentence:
+    def _follow_up(self, kind: str, criterion: int | None = None, *, gold: bool = False) -> WrittenSentence:
         return self._plain(self._writer.from_shared("evidence", "follow"), kind, criterion, gold=gold)
 
-    def _plain(self, frame: str, kind: str, criterion: int | None = None, *, gold: bool = False) -> Sentence:
+    def _plain(self, frame: str, kind: str, criterion: int | None = None, *, gold: bool = False) -> WrittenSentence:
         about = () if criterion is None else (criterion,)
-        return Sentence(self._dressed(self._writer.write(frame), "bare", scale=0.6), kind, about, gold)
+        return WrittenSentence(self._dressed(self._writer.write(frame), "bare", scale=0.6), kind, about, gold)
 
     def _dressed(self, text: str, tone: str = "plain", *, scale: float = 1.0) -> str:
         """With an opener and a tail, now and then, and an end.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from evidentia.array_types import Bools, Floats, Ints
 from evidentia.errors import InputError, shown
 from evidentia.results import dumps
 from evidentia.synth.files import write_files
+from evidentia.synth.truth import whole_number_problems
 from evidentia.tables.phq8_results import HIGHEST_SCORE, PHQ8_ITEMS
 
 MOST_PARTICIPANTS = 1_000_000
@@ -75,16 +75,11 @@ def write_phq8(run: Mapping[str, Any], path: Path | str) -> Path:
 
 
 def _check(seed: int, participants: int, failures: int, abstention: float, modes: Sequence[str]) -> None:
-    numbers = {
-        "seed": (seed, 0, None),
-        "participants": (participants, 1, MOST_PARTICIPANTS),
-        "failures": (failures, 0, max(participants - 1, 0)),
-    }
-    problems = [
-        f"{name} is {shown(value)}. Give a whole number of at least {least}{'' if most is None else f', at most {most:,}'}."
-        for name, (value, least, most) in numbers.items()
-        if not isinstance(value, Integral) or value < least or (most is not None and value > most)
-    ]
+    problems = whole_number_problems(
+        seed=(seed, 0, None),
+        participants=(participants, 1, MOST_PARTICIPANTS),
+        failures=(failures, 0, max(participants - 1, 0)),
+    )
     if not 0 <= abstention <= 1:
         problems.append(f"abstention is {shown(abstention)}. Give a number from 0 to 1.")
     if not modes or len({*modes}) < len(modes):

@@ -1,18 +1,112 @@
-"""A synthetic run as the two tables of the contract, per_query and candidates."""
+"""A synthetic run: as flat arrays for benchmarks, and as the two tables of the contract, per_query and candidates."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from evidentia.array_types import Bools, Floats, Ints
-from evidentia.synth.arrays import SyntheticArrays, synthetic_arrays
+from evidentia.synth import system
 from evidentia.synth.system import STATES, prob_in_fold, selected_count, states
-from evidentia.synth.truth import BANDS, COMMUNITIES, post_ids, training_posts
+from evidentia.synth.truth import (
+    BANDS,
+    COMMUNITIES,
+    Knobs,
+    PostTable,
+    draw_evidence,
+    draw_gold,
+    draw_posts,
+    post_ids,
+    training_posts,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class SyntheticArrays:
+    """A run as arrays. Queries go post by post, criteria within; candidates query by query, sentences within.
+
+    The candidates of query q are ``offsets[q]:offsets[q + 1]``. ``post`` codes posts in the order of their
+    sorted ids; ``state`` is 0 NEG, 1 UNCERTAIN, 2 POS; the taus are one per fold.
+    """
+
+    knobs: Knobs
+    posts: PostTable
+    offsets: Ints
+    post: Ints
+    criterion: Ints
+    fold: Ints
+    label: Bools
+    prob: Floats
+    tau_neg: Floats
+    tau_pos: Floats
+    state: Ints
+    k: Ints  # smallest K with a cumulative share of node_prob >= gamma, before state and bounds
+    n_selected: Ints
+    n_gold: Ints
+    score: Floats
+    is_gold: Bools
+    node_prob: Floats
+    order: NDArray[np.int32]  # sentence positions within the query, best first
+    retriever_score: Floats | None = None
+    reranker_score: Floats | None = None
+
+    @property
+    def length(self) -> Ints:
+        """How many candidates each query has."""
+        return np.diff(self.offsets)
+
+
+def synthetic_arrays(*, stages: bool = True, **settings: Any) -> SyntheticArrays:
+    """Draw a run with the settings that `Knobs` has; without ``stages`` there are no retriever and reranker scores.
+
+    >>> run = synthetic_arrays(seed=7, posts=50, positives=40)
+    >>> len(run.label), int(run.label.sum())
+    (500, 40)
+    """
+    knobs = Knobs(**settings)
+    # One stream per subject: a knob of one part leaves the others as they were.
+    of_posts, of_labels, of_gold, of_ties, of_prob, of_scores, of_stages = np.random.default_rng(knobs.seed).spawn(7)
+    corpus = draw_posts(knobs, rng=of_posts)
+    evidence = draw_evidence(corpus, knobs, rng=of_labels)
+    post = np.repeat(np.arange(knobs.posts), knobs.criteria)
+    length = corpus.length[post]
+    offsets = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(length)])
+    is_gold = draw_gold(corpus, evidence.label, offsets, rng=of_gold)
+    coarse = of_ties.random(knobs.queries) < knobs.ties
+    prob = system.detection_prob(evidence, knobs, coarse, rng=of_prob)
+    tau_neg, tau_pos = system.tuned_taus(prob, evidence.label, corpus, knobs)
+    fold = corpus.fold[post]
+    state = states(prob, tau_neg[fold], tau_pos[fold])
+    scores = system.candidate_scores(is_gold, length, prob, coarse, knobs, rng=of_scores)
+    order, k = system.rank(scores.score, scores.node_prob, offsets)
+    staged = system.stage_scores(scores.score, is_gold, knobs, rng=of_stages) if stages else (None, None)
+    return SyntheticArrays(
+        knobs=knobs,
+        posts=corpus,
+        offsets=offsets,
+        post=post,
+        criterion=np.tile(np.arange(knobs.criteria), knobs.posts),
+        fold=fold,
+        label=evidence.label,
+        prob=prob,
+        tau_neg=tau_neg,
+        tau_pos=tau_pos,
+        state=state,
+        k=k,
+        n_selected=selected_count(k, length, state),
+        n_gold=np.add.reduceat(is_gold, offsets[:-1], dtype=np.int64),
+        score=scores.score,
+        is_gold=is_gold,
+        node_prob=scores.node_prob,
+        order=order,
+        retriever_score=staged[0],
+        reranker_score=staged[1],
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,41 +120,19 @@ class SyntheticRun:
     candidates: pl.DataFrame
 
 
-def synthetic_run(
-    *,
-    seed: int,
-    posts: int = 1477,
-    criteria: int = 10,
-    positives: int | None = 1379,
-    mean_candidates: float = 20,
-    folds: int = 5,
-    difficulty: float = 0.5,
-    ties: float = 0.1,
-    splits: bool = False,
-    candidates: bool = True,
-) -> SyntheticRun:
+def synthetic_run(*, splits: bool = False, candidates: bool = True, **settings: Any) -> SyntheticRun:
     """Draw a run of an invented system over an invented corpus; the same arguments give the same tables.
 
-    See ``synthetic_arrays`` for the settings. With ``splits`` every query has one row per outer fold: EVAL in
-    the fold of its post, TRAIN or TUNE in the others; the candidates are those of the EVAL rows.
+    `Knobs` has the settings. With ``splits`` every query has one row per outer fold: EVAL in the fold of its post, TRAIN or TUNE
+    in the others; the candidates are those of the EVAL rows.
 
     >>> run = synthetic_run(seed=7, posts=20, positives=19)
     >>> run.per_query.height, run.per_query["has_evidence"].sum()
     (200, 19)
     """
-    arrays = synthetic_arrays(
-        seed=seed,
-        posts=posts,
-        criteria=criteria,
-        positives=positives,
-        mean_candidates=mean_candidates,
-        folds=folds,
-        difficulty=difficulty,
-        ties=ties,
-        stages=candidates,
-    )
+    arrays = synthetic_arrays(stages=candidates, **settings)
     uids = _sentence_uids(arrays)
-    rows = [_split_rows(arrays, fold) for fold in range(folds)] if splits else [_eval_rows(arrays)]
+    rows = [_split_rows(arrays, fold) for fold in range(arrays.knobs.folds)] if splits else [_eval_rows(arrays)]
     per_query = pl.concat(rows).join(_uid_lists(arrays, uids), on="query", how="left", maintain_order="left")
     table = _candidates(arrays, uids, splits=splits) if candidates else pl.DataFrame()
     return SyntheticRun(_finished(per_query, splits=splits), table)

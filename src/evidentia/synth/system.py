@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evidentia.array_types import Bools, Floats, Ints
-from evidentia.synth.knobs import Knobs
-from evidentia.synth.truth import Evidence, Posts, training_posts
+from evidentia.synth.truth import Knobs, LatentEvidence, PostTable, training_posts
 
 STATES = ("NEG", "UNCERTAIN", "POS")
 GAMMA, K_MIN, HARD_CAP, UNCERTAIN_CAP, RATIO = 0.9, 2, 10, 5, 0.5
@@ -32,7 +31,7 @@ class Scores:
     node_prob: Floats
 
 
-def detection_prob(evidence: Evidence, knobs: Knobs, coarse: Bools, *, rng: np.random.Generator) -> Floats:
+def detection_prob(evidence: LatentEvidence, knobs: Knobs, coarse: Bools, *, rng: np.random.Generator) -> Floats:
     """Probability that each query has evidence, from a blurred view of its latent strength.
 
     Some queries are seen well and some badly. For each, the probability is that of the strength being above
@@ -59,7 +58,7 @@ def prob_in_fold(prob: Floats, in_fold: Bools, *, seed: int, fold: int) -> Float
     return np.where(in_fold, prob, moved)
 
 
-def tuned_taus(prob: Floats, label: Bools, posts: Posts, knobs: Knobs) -> tuple[Floats, Floats]:
+def tuned_taus(prob: Floats, label: Bools, posts: PostTable, knobs: Knobs) -> tuple[Floats, Floats]:
     """tau_neg and tau_pos of every fold, tuned on its TUNE posts to reach their targets there."""
     taus = np.empty((knobs.folds, 2))
     for fold in range(knobs.folds):

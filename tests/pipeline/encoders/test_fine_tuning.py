@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from evidentia.errors import InputError, OutputError
-from evidentia.pipeline.encoders.fine_tuning import FineTuned, draw_pairs, fine_tune
+from evidentia.pipeline.encoders.fine_tuning import CrossEncoder, draw_pairs, fine_tune
 from evidentia.pipeline.encoders.make import make_pair_scorer
 
 from .tiny import WORDS, save_cross_encoder
@@ -50,11 +50,11 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(scope="module")
-def tuned(base: str) -> FineTuned:
+def tuned(base: str) -> CrossEncoder:
     return fine_tune(*pairs(1), base=base, seed=3, epochs=12, learning_rate=5e-3)
 
 
-def test_it_learns(tuned: FineTuned) -> None:
+def test_it_learns(tuned: CrossEncoder) -> None:
     queries, passages, labels = pairs(2)
     scores = tuned.score(queries, passages)
     assert scores.dtype == np.float32
@@ -74,7 +74,7 @@ def test_the_same_seed_gives_the_same_bytes(base: str, tmp_path: Path) -> None:
     assert not any(name.endswith((".bin", ".pt", ".pkl")) for name in one)
 
 
-def test_a_pair_has_the_same_score_in_any_company(tuned: FineTuned) -> None:
+def test_a_pair_has_the_same_score_in_any_company(tuned: CrossEncoder) -> None:
     queries, passages, _ = pairs(2, 50)
     together = tuned.score(queries, passages)
     alone = np.concatenate([tuned.score([query], [passage]) for query, passage in zip(queries, passages, strict=True)])
@@ -82,10 +82,10 @@ def test_a_pair_has_the_same_score_in_any_company(tuned: FineTuned) -> None:
     assert tuned.score([], []).shape == (0,)
 
 
-def test_it_comes_back_from_its_folder(tuned: FineTuned, tmp_path: Path) -> None:
+def test_it_comes_back_from_its_folder(tuned: CrossEncoder, tmp_path: Path) -> None:
     queries, passages, _ = pairs(2, 40)
     tuned.save(tmp_path / "tuned")
-    back = FineTuned.load(tmp_path / "tuned")
+    back = CrossEncoder.load(tmp_path / "tuned")
     assert back.key == tuned.key
     assert back.lesson == tuned.lesson
     assert back.score(queries, passages).tobytes() == tuned.score(queries, passages).tobytes()
@@ -95,7 +95,7 @@ def test_it_comes_back_from_its_folder(tuned: FineTuned, tmp_path: Path) -> None
         make_pair_scorer(f"cross-encoder:{tmp_path / 'tuned'}", {"device": "cpu"}, cache=False)
 
 
-def test_sentence_transformers_reads_it_too(tuned: FineTuned, tmp_path: Path) -> None:
+def test_sentence_transformers_reads_it_too(tuned: CrossEncoder, tmp_path: Path) -> None:
     queries, passages, _ = pairs(2, 40)
     tuned.save(tmp_path / "tuned")
     (tmp_path / "tuned" / "evidentia.json").unlink()
@@ -103,15 +103,15 @@ def test_sentence_transformers_reads_it_too(tuned: FineTuned, tmp_path: Path) ->
     np.testing.assert_allclose(theirs, tuned.score(queries, passages), atol=1e-4)
 
 
-def test_a_folder_that_does_not_fit_is_refused(tuned: FineTuned, base: str, tmp_path: Path) -> None:
+def test_a_folder_that_does_not_fit_is_refused(tuned: CrossEncoder, base: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="holds no cross-encoder"):
-        FineTuned.load(tmp_path)
+        CrossEncoder.load(tmp_path)
     tuned.save(tmp_path / "tuned")
     document = json.loads((tmp_path / "tuned" / "evidentia.json").read_text())
     (tmp_path / "tuned" / "model.safetensors").write_bytes((Path(base) / "model.safetensors").read_bytes())
     assert document["lesson"]["seed"] == 3
     with pytest.raises(InputError, match="not those that"):
-        FineTuned.load(tmp_path / "tuned")
+        CrossEncoder.load(tmp_path / "tuned")
     with pytest.raises(OutputError, match="Cannot write"):
         tuned.save(tmp_path / "tuned" / "evidentia.json" / "under-a-file")
 

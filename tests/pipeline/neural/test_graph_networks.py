@@ -11,9 +11,8 @@ from sklearn.metrics import roc_auc_score
 from evidentia.errors import InputError
 from evidentia.pipeline.graphs import Graphs
 from evidentia.pipeline.neural.batches import Batches, Scaling
-from evidentia.pipeline.neural.gate import NoEvidenceGate
-from evidentia.pipeline.neural.reranker import GraphReranker
-from evidentia.pipeline.neural.settings import GraphSettings
+from evidentia.pipeline.neural.models import GraphReranker, NoEvidenceGate
+from evidentia.pipeline.neural.networks import GraphSettings
 from pipeline.stages.bench import saved
 
 from .toys import WIDTH, Toy, toy

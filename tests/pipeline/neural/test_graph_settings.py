@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from evidentia.errors import InputError
-from evidentia.pipeline.neural.settings import GraphSettings, graph_settings
+from evidentia.pipeline.neural.networks import GraphSettings, graph_settings
 
 
 @pytest.mark.parametrize(

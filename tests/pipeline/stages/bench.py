@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from evidentia.array_types import Bools, Floats
 from evidentia.corpus import Posts
 from evidentia.corpus.posts import Criterion
-from evidentia.pipeline.fold import Division, Outcome, Step, run_step
-from evidentia.pipeline.stage import Parts, Stage, View
+from evidentia.pipeline.plan import Division
+from evidentia.pipeline.stage import Parts, Stage, StepResult, View
+from evidentia.pipeline.system import Step
+from evidentia.pipeline.work import run_step
 from evidentia.protocol.folds import outer_folds
 from evidentia.results import dumps, loads
 from evidentia.synth import synthetic_corpus
@@ -81,16 +83,16 @@ def saved(parts: Parts) -> Parts:
     return Parts(loads(dumps(dict(parts.document)).encode()), load(save(arrays)))
 
 
-def asked_again(stage: Stage, outcome: Outcome, view: View) -> Floats:
+def asked_again(stage: Stage, outcome: StepResult, view: View) -> Floats:
     """What the saved model says of the posts in view."""
     space, model = saved(outcome.space), saved(outcome.model)
     return stage.score(space, model, stage.inputs(space, view))
 
 
-def claims_of_a_stage(stage: Stage, view: View, posts: Posts, parted: Division) -> Outcome:
+def claims_of_a_stage(stage: Stage, view: View, posts: Posts, parted: Division) -> StepResult:
     """What every stage promises: the same bytes twice, saved and asked alone too, and nothing from the labels of EVAL."""
     assert posts.gold is not None
-    run: Callable[[Bools], Outcome] = lambda gold: run_step(Step("it", stage), view, parted, gold, seed=3)  # noqa: E731
+    run: Callable[[Bools], StepResult] = lambda gold: run_step(Step("it", stage), view, parted, gold, seed=3)  # noqa: E731
     outcome = run(posts.gold)
     assert np.isfinite(outcome.scores).all()
     flipped = posts.gold.copy()

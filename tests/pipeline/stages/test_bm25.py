@@ -17,7 +17,7 @@ from evidentia.array_types import Floats
 from evidentia.corpus import Criterion
 from evidentia.errors import InputError
 from evidentia.pipeline.stage import Parts, View
-from evidentia.pipeline.stages.bm25 import Bm25
+from evidentia.pipeline.stages.retrievers import Bm25
 
 ASKED = (
     {"sleeps", "badly", "night"},

@@ -10,9 +10,8 @@ import pytest
 from evidentia.corpus.posts import Criterion
 from evidentia.errors import InputError
 from evidentia.pipeline.stage import Parts, View
-from evidentia.pipeline.stages.bm25 import Bm25
-from evidentia.pipeline.stages.dense import Dense, Fused
-from evidentia.pipeline.stages.lexical import Lexical
+from evidentia.pipeline.stages.classifiers import Lexical
+from evidentia.pipeline.stages.retrievers import Bm25, Dense, Fused
 
 from .bench import WordCounter, claims_of_a_stage, corpus, division, posts_of, saved
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from builders.posts import posts_of, scored, spans
 from evidentia.array_types import Bools, Floats, Ints
 from evidentia.pipeline.stage import View
-from evidentia.pipeline.stages.features import candidate_features, neighbours, other_criteria
+from evidentia.pipeline.stages.ltr import candidate_features, neighbours, other_criteria
 
 Scored = tuple[Floats, Bools, Bools, Ints]
 

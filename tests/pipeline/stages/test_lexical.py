@@ -11,7 +11,7 @@ from scipy import sparse
 from builders.posts import lesson_on, posts_of, taught
 from evidentia.array_types import Bools, Floats
 from evidentia.pipeline.stage import View
-from evidentia.pipeline.stages.lexical import UNSEEN, Lexical, linear, per_criterion
+from evidentia.pipeline.stages.classifiers import UNSEEN, Lexical, linear, per_criterion
 
 TEXTS = (["I cannot sleep", "it rains"], ["no sleep again", "all is well"], ["it rains again", "all is well"])
 GOLD = [[1, 0], [0, 0], [1, 0], [0, 0], [0, 0], [0, 0]]

@@ -8,13 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from evidentia.pipeline.fold import Division, Step, run_step
+from evidentia.pipeline.plan import Division
 from evidentia.pipeline.stage import Parts, Stage, View, best
-from evidentia.pipeline.stages.bm25 import Bm25
-from evidentia.pipeline.stages.lexical import Lexical
+from evidentia.pipeline.stages.classifiers import Lexical
 from evidentia.pipeline.stages.meaning import Meaning
-from evidentia.pipeline.stages.network import GraphNetwork, NetworkGate
-from evidentia.pipeline.stages.query_graphs import query_graphs
+from evidentia.pipeline.stages.network import GraphNetwork, NetworkGate, query_graphs
+from evidentia.pipeline.stages.retrievers import Bm25
+from evidentia.pipeline.system import Step
+from evidentia.pipeline.work import run_step
 
 from .bench import WordCounter, after, claims_of_a_stage, corpus, division
 

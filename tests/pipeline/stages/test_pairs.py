@@ -10,10 +10,11 @@ import pytest
 
 from evidentia.corpus.posts import Criterion
 from evidentia.errors import InputError
-from evidentia.pipeline.fold import Step, run_step
 from evidentia.pipeline.stage import Parts, View
-from evidentia.pipeline.stages.bm25 import Bm25
 from evidentia.pipeline.stages.pairs import FineTuned, PairReranker
+from evidentia.pipeline.stages.retrievers import Bm25
+from evidentia.pipeline.system import Step
+from evidentia.pipeline.work import run_step
 from pipeline.encoders.server import Answer, Body, jina, serving
 
 from .bench import after, claims_of_a_stage, corpus, division, posts_of

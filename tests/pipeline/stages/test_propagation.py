@@ -10,14 +10,13 @@ from hypothesis import strategies as st
 from builders.posts import posts_of, scored, spans, taught
 from evidentia.array_types import Bools, Floats, Ints
 from evidentia.corpus import Posts
-from evidentia.pipeline.fold import Step
 from evidentia.pipeline.graphs import adjacency, likeness
 from evidentia.pipeline.stage import View
-from evidentia.pipeline.stages.bm25 import Bm25
-from evidentia.pipeline.stages.lexical import Lexical
-from evidentia.pipeline.stages.meaning import Meaning
+from evidentia.pipeline.stages.classifiers import Lexical
+from evidentia.pipeline.stages.meaning import Meaning, lsa_vectors
 from evidentia.pipeline.stages.propagation import ARRIVALS, Propagation
-from evidentia.pipeline.stages.spaces import lsa_vectors
+from evidentia.pipeline.stages.retrievers import Bm25
+from evidentia.pipeline.system import Step
 from evidentia.synth import synthetic_corpus
 from pipeline.stages.bench import WordCounter, after, claims_of_a_stage, corpus, division
 from sampling import examples
@@ -35,7 +34,7 @@ def view_of(score: Floats, kept: Bools, offsets: Ints) -> View:
 
 def arrived(view: View) -> dict[str, Floats]:
     stage = Propagation()
-    values = stage.inputs(stage.space(view), view).values
+    values = stage.inputs(stage.space(view), view).features
     return {name: values[:, :, at] for at, name in enumerate(ARRIVALS)}
 
 
@@ -147,7 +146,7 @@ def test_sentences_are_alike_where_the_configuration_says(words: WordCounter) ->
     stage, view = Propagation(meaning=Meaning("words")), after(STEPS, corpus(), division())
     claims_of_a_stage(stage, view, corpus(), division())
     assert words.asked
-    heard = [one.inputs(one.space(view), view).values for one in (stage, Propagation())]
+    heard = [one.inputs(one.space(view), view).features for one in (stage, Propagation())]
     at = ARRIVALS.index("alike")
     assert not np.array_equal(heard[0][:, :, at], heard[1][:, :, at])
     assert np.array_equal(heard[0][:, :, ARRIVALS.index("beside")], heard[1][:, :, ARRIVALS.index("beside")])

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evidentia.pipeline.stages.spaces import DIMENSIONS, learn_lsa, lsa_vectors, unit
+from evidentia.pipeline.encoders.interface import unit
+from evidentia.pipeline.stages.meaning import DIMENSIONS, learn_lsa, lsa_vectors
 from evidentia.pipeline.stages.words import matrix
 from evidentia.synth import synthetic_corpus
 

@@ -11,10 +11,12 @@ import pytest
 
 from evidentia.corpus.posts import Criterion
 from evidentia.errors import InputError
-from evidentia.pipeline.fold import Division, Step, run_step
 from evidentia.pipeline.neural.attention import AttentionSettings
+from evidentia.pipeline.plan import Division
 from evidentia.pipeline.stage import Lesson, View
 from evidentia.pipeline.stages.tokens import TokenReader, Tokens
+from evidentia.pipeline.system import Step
+from evidentia.pipeline.work import run_step
 
 from .bench import claims_of_a_stage, corpus, division, posts_of
 

@@ -1,21 +1,14 @@
-"""The configuration of a pipeline: one TOML file, every problem of it found at once, and one form for manifests and hashes."""
+"""The configuration of a pipeline as a whole: its tables, where its paths lead, and one form for manifests and hashes."""
 
 from __future__ import annotations
 
 import json
 import os
-import re
-import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from evidentia.errors import InputError, Problem
-from evidentia.pipeline.config.conflicts import clashes
-from evidentia.pipeline.config.models import settings_of
-from evidentia.pipeline.config.reader import Reader
 from evidentia.pipeline.config.tables import (
     SYNTHETIC,
     CorpusConfig,
@@ -27,15 +20,11 @@ from evidentia.pipeline.config.tables import (
     RunConfig,
     SelectionConfig,
     ThreeStateConfig,
+    settings_of,
+    subtables,
 )
-from evidentia.protocol.tuned import Choices
+from evidentia.protocol import Choices, parse_rule
 from evidentia.tables.card import built_in_cards
-from evidentia.tables.files import read_content
-from evidentia.tables.limits import parse_toml
-
-CONFLICT, NOT_TOML = "CONFIG_CONFLICT", "CONFIG_TOML"
-_TWICE = re.compile(r"Cannot (overwrite|declare|mutate|redefine)|Duplicate")
-_HARMLESS = re.compile(r"[\w '\[\]=/\\-]{1,60}", re.ASCII)  # a reason that quotes no more than a character of the file
 
 
 @dataclass(frozen=True)
@@ -77,8 +66,8 @@ class Config:
     @property
     def choices(self) -> Choices:
         """What is tuned behind the gate."""
-        three = self.three_state
-        return Choices(three.chosen_rule, three.targets, calibrate=self.gate.calibrate, seed=self.protocol.seed)
+        rule = None if self.three_state.rule is None else parse_rule(self.three_state.rule)
+        return Choices(rule, self.three_state.targets, calibrate=self.gate.calibrate, seed=self.protocol.seed)
 
     def located(self, spec: str) -> str:
         """The spec of a model, with the folder found if it is one that lies beside this configuration."""
@@ -88,90 +77,38 @@ class Config:
 
     def model_settings(self, spec: str) -> dict[str, Any]:
         """What is set about a model, wherever the file names it: the retriever's own word comes first."""
+        ranker = self.reranker
         if spec in self.retriever.kind:
             return self.retriever.model.given(spec)
-        if spec == self.reranker.kind:
-            form = {"form": self.reranker.form} if spec.startswith("http:") else {}
-            return {**self.reranker.model_settings.given(spec), **form}
-        used = self.reranker.uses_vectors and spec == self.reranker.vectors
-        return self.reranker.model_settings.given(spec) if used else {}
+        if spec == ranker.kind:
+            form = {"form": ranker.form} if spec.startswith("http:") else {}
+            return {**ranker.model_settings.given(spec), **form}
+        return ranker.model_settings.given(spec) if ranker.uses_vectors and spec == ranker.vectors else {}
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, *, deciding: bool = False) -> dict[str, Any]:
         """The form that is written: every default filled in, ready for JSON; `parse_config` reads it back.
 
-        Of an absolute path of the corpus, the card or the cache only the last part is written.
+        Of an absolute path of the corpus, the card or the cache only the last part is written. With ``deciding`` what changes
+        no result is left out: workers, the cache, and how servers are asked.
         """
-        return self._written(everything=True)
-
-    def deciding(self) -> dict[str, Any]:
-        """The same without what changes no result: workers, the cache, and how servers are asked."""
-        return self._written(everything=False)
-
-    def digest(self) -> str:
-        """The SHA-256 of what decides the results, the same on every machine."""
-        text = json.dumps(self.deciding(), sort_keys=True, separators=(",", ":"), allow_nan=False)
-        return sha256(text.encode("ascii")).hexdigest()
-
-    def _written(self, *, everything: bool) -> dict[str, Any]:
-        content = _written(self, everything=everything)
+        content = _written(self, deciding=deciding)
         if not self.selection.tunes_gamma and isinstance(self.selection.gamma, str):
             content["selection"]["gamma"] = None  # no policy reads it
         return content
+
+    def digest(self) -> str:
+        """The SHA-256 of what decides the results, the same on every machine."""
+        text = json.dumps(self.to_dict(deciding=True), sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return sha256(text.encode("ascii")).hexdigest()
 
     def _place(self, path: str) -> Path:
         return self.base / os.path.expanduser(path)  # the method of Path fails for unknown users
 
 
-def read_config(path: str | Path) -> Config:
-    """Read a TOML file; whatever is wrong with it comes as one InputError."""
-    path = Path(path)
-    content = read_content(path)
-    text = content.text().decode() if content.data.strip() else ""
-    try:
-        document = parse_toml(text)
-    except ValueError as error:
-        raise InputError(_not_toml(path.name, text, error)) from None
-    return parse_config(document, base=path.parent, name=path.name)
-
-
-def parse_config(content: Mapping[str, Any], *, base: Path, name: str = "configuration") -> Config:
-    """Check a configuration. ``base`` is the folder that its paths start from; they need not exist yet.
-
-    >>> parse_config({"corpus": {"path": "synthetic"}}, base=Path()).retriever.kind
-    ('bm25',)
-    """
-    reader = Reader(name)
-    config = Config(**reader.tables(Config, content), base=base)
-    for clash in clashes(config, frozenset(reader.given)):
-        if not reader.faulty.intersection(clash.keys):
-            reader.problems.append(Problem(CONFLICT, f"{name}: {clash.message}"))
-    if reader.problems:
-        raise InputError(*reader.problems)
-    return config
-
-
-def _written(table: Any, *, everything: bool) -> dict[str, Any]:
-    settings = dict(settings_of(type(table)))
+def _written(table: Any, *, deciding: bool) -> dict[str, Any]:
     content: dict[str, Any] = {}
-    for each in fields(table):
-        value, setting = getattr(table, each.name), settings.get(each.name)
-        if is_dataclass(value):
-            content[each.name] = _written(value, everything=everything)
-        elif setting is not None and (everything or setting.decides):
-            content[each.name] = None if value is None else setting.kind.written(value)
-    return content
-
-
-def _not_toml(name: str, text: str, error: ValueError) -> Problem:
-    """Name the line; of the reason only what holds nothing of the file."""
-    reason, _, behind = str(error).partition(" (at ")
-    place = re.match(r"line \d+, column \d+", behind)
-    where = place[0] if place else f"line {text.count(chr(10)) + 1}, the last" if behind else "some line"
-    if not isinstance(error, tomllib.TOMLDecodeError):
-        pass  # our own words
-    elif _TWICE.match(reason):
-        reason = "a key or a table is given twice"
-    elif not _HARMLESS.fullmatch(reason):
-        reason = "something that does not belong there"
-    why = reason[:1].lower() + reason[1:]
-    return Problem(NOT_TOML, f"{name}: not TOML ({where}: {why}). Texts stand in quotes, tables in [brackets].")
+    for key, setting in settings_of(type(table)):
+        if setting.decides or not deciding:
+            value = getattr(table, key)
+            content[key] = None if value is None else setting.kind.written(value)
+    return content | {key: _written(getattr(table, key), deciding=deciding) for key in subtables(type(table))}

@@ -14,7 +14,16 @@ from numpy.typing import NDArray
 
 from evidentia.errors import InputError
 from evidentia.pipeline.encoders.cache import Row, Store, pair_hash, text_hash
-from evidentia.pipeline.encoders.interface import Encoder, Kind, PairScorer, Progress, States, TokenEncoder, Vectors
+from evidentia.pipeline.encoders.interface import (
+    Encoder,
+    Kind,
+    PairScorer,
+    Progress,
+    States,
+    TokenEncoder,
+    Vectors,
+    tell,
+)
 from evidentia.pipeline.settings import same_length
 
 Ask = Callable[[list[int]], Sequence[Row] | Vectors]
@@ -70,7 +79,7 @@ class _Remembering(Generic[M]):
         missing = [place for key, place in first.items() if key not in known]
         self._hits += len(known)
         self._misses += len(missing)
-        _tell(progress, len(known), len(first))
+        tell(progress, len(known), len(first))
         for piece in pieces(missing):
             rows = ask(piece)
             if self.store.width is None:
@@ -78,7 +87,7 @@ class _Remembering(Generic[M]):
             keys = [hashes[place] for place in piece]
             self.store.put(keys, rows)
             known |= dict(zip(keys, rows, strict=True))
-            _tell(progress, len(known), len(first))
+            tell(progress, len(known), len(first))
         return [known[key] for key in hashes]
 
 
@@ -191,8 +200,3 @@ def _same_width(known: dict[bytes, Row], rows: Sequence[Row] | Vectors) -> None:
             f"The model gives {len(rows[0])} numbers per text, the cache has {before}: another model answers under the "
             "same name. Set its version, or delete the cache."
         )
-
-
-def _tell(progress: Progress | None, done: int, total: int) -> None:
-    if progress is not None:
-        progress(done, total)

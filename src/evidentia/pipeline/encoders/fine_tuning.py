@@ -20,13 +20,11 @@ from numpy.typing import NDArray
 from evidentia.array_types import Bools
 from evidentia.errors import InputError, OutputError, counted, typed
 from evidentia.pipeline.encoders.forward import padded, run_batches
-from evidentia.pipeline.encoders.interface import Progress
+from evidentia.pipeline.encoders.interface import Progress, finite
 from evidentia.pipeline.encoders.minilm import minilm_folder, plain_text
-from evidentia.pipeline.encoders.sources import Source, loaded
-from evidentia.pipeline.encoders.vectors import finite
+from evidentia.pipeline.encoders.sources import WeightSource, loaded
 from evidentia.pipeline.extras import neural
-from evidentia.pipeline.learning import descend, mean_losses, plan_batches
-from evidentia.pipeline.reproducible import one_thread, quiet, reproducible
+from evidentia.pipeline.learning import descend, mean_losses, one_thread, plan_batches, quiet, reproducible
 from evidentia.pipeline.settings import key_of, same_length
 from evidentia.pipeline.stage import Parts
 from evidentia.results import loads
@@ -38,7 +36,7 @@ MINILM = "minilm"
 
 
 @dataclass(frozen=True)
-class Lesson:
+class FineTuning:
     """How a cross-encoder was fine-tuned: ``losses`` has the mean loss of every epoch."""
 
     base: str
@@ -52,10 +50,10 @@ class Lesson:
     losses: tuple[float, ...]
 
 
-class FineTuned:
+class CrossEncoder:
     """A fine-tuned cross-encoder. A pair has the same score to the byte whatever pairs are scored with it."""
 
-    def __init__(self, tokenizer: Any, model: Any, lesson: Lesson) -> None:
+    def __init__(self, tokenizer: Any, model: Any, lesson: FineTuning) -> None:
         self.lesson = lesson
         self._tokenizer = tokenizer
         self._model = model.eval()
@@ -100,12 +98,12 @@ class FineTuned:
             raise OutputError(f"Cannot write the cross-encoder into {folder.name}: {error.strerror}.") from None
 
     @classmethod
-    def load(cls, folder: Path) -> FineTuned:
+    def load(cls, folder: Path) -> CrossEncoder:
         """Read what ``save`` wrote; weights that are not the ones of the record are refused."""
         try:
             document = loads((folder / DOCUMENT).read_text(encoding="utf-8"))
             content = document["lesson"]
-            lesson = Lesson(**{**content, "losses": tuple(content["losses"])})
+            lesson = FineTuning(**{**content, "losses": tuple(content["losses"])})
             right = document["schema"] == SCHEMA
         except (OSError, ValueError, LookupError, TypeError):
             right = False
@@ -123,7 +121,7 @@ class FineTuned:
         return Parts({"lesson": {**asdict(self.lesson), "losses": list(self.lesson.losses)}}, weights)
 
     @classmethod
-    def from_parts(cls, saved: Parts) -> FineTuned:
+    def from_parts(cls, saved: Parts) -> CrossEncoder:
         """The model that ``to_parts`` wrote down."""
         content = saved.document["lesson"]
         tokenizer, model = _load(minilm_folder())
@@ -132,7 +130,7 @@ class FineTuned:
             model.load_state_dict({name: torch.from_numpy(value.copy()) for name, value in saved.arrays.items()})
         except (RuntimeError, TypeError):
             raise InputError("The weights of the fine-tuned cross-encoder are not those of a MiniLM.") from None
-        return cls(tokenizer, model, Lesson(**{**content, "losses": tuple(content["losses"])}))
+        return cls(tokenizer, model, FineTuning(**{**content, "losses": tuple(content["losses"])}))
 
 
 def is_fine_tuned(folder: Path) -> bool:
@@ -153,7 +151,7 @@ def fine_tune(
     max_pairs: int | None = None,
     max_tokens: int = 128,
     progress: Progress | None = None,
-) -> FineTuned:
+) -> CrossEncoder:
     """Learn which pairs belong together, by log-loss, AdamW and a learning rate that rises for a tenth and then falls.
 
     ``base`` is ``minilm`` or the folder of a model. Of more than ``max_pairs`` pairs some are drawn: positives first, up to
@@ -175,10 +173,10 @@ def fine_tune(
         losses = descend(model, partial(_loss, model, tokens, truth), plan, rates, progress=progress)
     means = mean_losses(losses, epochs)
     shown = base if base == MINILM else Path(base).name
-    lesson = Lesson(
+    lesson = FineTuning(
         shown, seed, epochs, batch_size, learning_rate, max_tokens, len(chosen), int(labels[chosen].sum()), means
     )
-    return FineTuned(tokenizer, model, lesson)
+    return CrossEncoder(tokenizer, model, lesson)
 
 
 def draw_pairs(labels: Bools, most: int | None, rng: np.random.Generator) -> list[int]:
@@ -239,7 +237,7 @@ def _load(folder: Path) -> tuple[Any, Any]:
         return tokenizer, kind.from_pretrained(folder, num_labels=1, dtype=torch.float32, use_safetensors=True, **own)
 
     with quiet():
-        return loaded(Source(str(folder), None, {}), load)
+        return loaded(WeightSource(str(folder), None, {}), load)
 
 
 def _weights_hash(model: Any) -> str:

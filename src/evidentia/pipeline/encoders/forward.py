@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evidentia.pipeline.encoders.interface import Progress
+from evidentia.pipeline.encoders.interface import Progress, tell
 
 ROWS = 16  # 32 and 64 were no faster on a CPU, as far as a busy machine could tell
 STEP = 8
@@ -74,5 +74,4 @@ def each_batch(
         full = batch + [batch[0]] * (ROWS - len(batch))
         yield batch, run(full)[: len(batch)]
         done += len(batch)
-        if progress is not None:
-            progress(done, len(lengths))
+        tell(progress, done, len(lengths))

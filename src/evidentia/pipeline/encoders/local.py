@@ -1,21 +1,23 @@
-"""Models that sentence-transformers loads, from a folder or by their name on the hub."""
+"""Models on this machine that are not in the package: encoders, cross-encoders, and rerankers with code of their own."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from operator import attrgetter
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evidentia.errors import InputError
-from evidentia.pipeline.encoders.interface import Kind, Progress, Vectors
-from evidentia.pipeline.encoders.sources import Source, find_source, loaded, refuse_own_code
-from evidentia.pipeline.encoders.vectors import finite, unit_vectors
+from evidentia.errors import InputError, typed
+from evidentia.pipeline.encoders.cached import runs_of
+from evidentia.pipeline.encoders.interface import Kind, Progress, Vectors, finite, tell, unit_vectors
+from evidentia.pipeline.encoders.servers import in_order
+from evidentia.pipeline.encoders.sources import OWN_CODE, find_source, loaded, refuse_own_code
 from evidentia.pipeline.extras import neural
-from evidentia.pipeline.reproducible import quiet
+from evidentia.pipeline.learning import quiet
 from evidentia.pipeline.settings import deciding, key_of, same_length
 
 _DTYPES = ("float32", "float16", "bfloat16")
@@ -53,18 +55,38 @@ class EncoderSettings(LocalSettings):
     normalize: bool = True
 
 
-class SentenceTransformerEncoder:
-    """An encoder of sentence-transformers; loaded when it is first asked, not when it is named."""
+S = TypeVar("S", bound=ModelSettings)
 
-    def __init__(self, name_or_path: str, settings: EncoderSettings | None = None) -> None:
-        self._source = find_source(name_or_path, settings.revision if settings else None)
-        self._settings = settings or EncoderSettings()
+
+class _LocalModel(Generic[S]):
+    """A model by its folder or its name on the hub; loaded when it is first asked, not when it is named."""
+
+    identity: ClassVar[tuple[str, str]]
+
+    def __init__(self, name_or_path: str, settings: S) -> None:
+        self._source = find_source(name_or_path, settings.revision)
+        self._settings = settings
 
     @cached_property
     def key(self) -> str:
-        """From the weights and the settings that change vectors."""
-        own = {"encoder": "sentence-transformers/1", **self._source.identity}
-        return key_of(own, deciding(self._settings, *SPEED))
+        """From the weights, their code and the settings that change what the model says."""
+        return key_of({**dict([self.identity]), **self._source.identity}, deciding(self._settings, *SPEED))
+
+    def _load(self, library: str, kind: str, **options: Any) -> Any:
+        """The model of a library, with its weights in the asked precision; code of its own is refused before any runs."""
+        name, revision, trust = self._source.name, self._source.revision, self._settings.trust_remote_code
+        refuse_own_code(self._source, trust)
+        make = attrgetter(kind)(neural(library))
+        precision = {"dtype": getattr(neural("torch"), self._settings.dtype)}
+        options |= precision if library == "transformers" else {"model_kwargs": precision}
+        with quiet():
+            return loaded(self._source, lambda: make(name, revision=revision, trust_remote_code=trust, **options))
+
+
+class SentenceTransformerEncoder(_LocalModel[EncoderSettings]):
+    """An encoder of sentence-transformers."""
+
+    identity = ("encoder", "sentence-transformers/1")
 
     def encode(self, texts: Sequence[str], *, kind: Kind, progress: Progress | None = None) -> Vectors:
         """One vector per text, with the prompt of its kind."""
@@ -79,13 +101,12 @@ class SentenceTransformerEncoder:
         vectors = ask(
             list(texts), prompt=prompt, prompt_name=name, batch_size=settings.batch_size, show_progress_bar=False
         )
-        if progress is not None:
-            progress(len(texts), len(texts))
+        tell(progress, len(texts), len(texts))
         return unit_vectors(vectors, model=self._source.name, normalize=settings.normalize)
 
     @cached_property
     def _model(self) -> Any:
-        model = load_model("SentenceTransformer", self._source, self._settings)
+        model = self._load("sentence_transformers", "SentenceTransformer", device=self._settings.device)
         name = self._settings.prompt_name
         if name is not None and name not in model.prompts:
             raise InputError(f"The model has no prompt {name!r}. It has: {', '.join(model.prompts) or 'none'}.")
@@ -94,18 +115,10 @@ class SentenceTransformerEncoder:
         return model.eval()
 
 
-class CrossEncoderScorer:
+class CrossEncoderScorer(_LocalModel[LocalSettings]):
     """A cross-encoder of sentence-transformers with one output; scores are its logits, which do not saturate."""
 
-    def __init__(self, name_or_path: str, settings: LocalSettings | None = None) -> None:
-        self._source = find_source(name_or_path, settings.revision if settings else None)
-        self._settings = settings or LocalSettings()
-
-    @cached_property
-    def key(self) -> str:
-        """From the weights and the settings that change scores."""
-        own = {"scorer": "cross-encoder/1", **self._source.identity}
-        return key_of(own, deciding(self._settings, *SPEED))
+    identity = ("scorer", "cross-encoder/1")
 
     def score(
         self, queries: Sequence[str], passages: Sequence[str], *, progress: Progress | None = None
@@ -120,13 +133,14 @@ class CrossEncoderScorer:
             activation_fn=neural("torch").nn.Identity(),
             show_progress_bar=False,
         )
-        if progress is not None:
-            progress(len(queries), len(queries))
+        tell(progress, len(queries), len(queries))
         return finite(np.asarray(scores, np.float32).reshape(len(queries)), self._source.name)
 
     @cached_property
     def _model(self) -> Any:
-        model = load_model("CrossEncoder", self._source, self._settings, max_length=self._settings.max_seq_length)
+        settings = self._settings
+        options = {"device": settings.device, "max_length": settings.max_seq_length}
+        model = self._load("sentence_transformers", "CrossEncoder", **options)
         if model.num_labels != 1:
             raise InputError(
                 f"The cross-encoder has {model.num_labels} outputs; a reranker has one. Train one with num_labels=1."
@@ -134,19 +148,37 @@ class CrossEncoderScorer:
         return model.eval()
 
 
-def load_model(kind: str, source: Source, settings: LocalSettings, **more: Any) -> Any:
-    """The model, with its weights in the asked precision."""
-    refuse_own_code(source, settings.trust_remote_code)
-    library, torch = neural("sentence_transformers"), neural("torch")
-    with quiet():
-        return loaded(
-            source,
-            lambda: getattr(library, kind)(
-                source.name,
-                revision=source.revision,
-                device=settings.device,
-                trust_remote_code=settings.trust_remote_code,
-                model_kwargs={"dtype": getattr(torch, settings.dtype)},
-                **more,
-            ),
-        )
+class ListwiseScorer(_LocalModel[ModelSettings]):
+    """A model whose own code has ``rerank(query, documents)``, such as jina-reranker-v3. It must be trusted.
+
+    Neighbours of one query are read together.
+    """
+
+    identity = ("scorer", "listwise/1")
+
+    def __init__(self, name_or_path: str, settings: ModelSettings) -> None:
+        if not settings.trust_remote_code:
+            raise InputError(f"{typed(name_or_path)} {OWN_CODE}")
+        super().__init__(name_or_path, settings)
+
+    def score(
+        self, queries: Sequence[str], passages: Sequence[str], *, progress: Progress | None = None
+    ) -> NDArray[np.float32]:
+        """One score per pair."""
+        same_length(len(queries), len(passages))
+        scores = np.zeros(len(queries), np.float32)
+        for run in runs_of(queries):
+            with neural("torch").inference_mode():
+                answer = self._model.rerank(queries[run[0]], [passages[place] for place in run])
+            scores[run] = np.array(in_order(answer, len(run), "relevance_score"), np.float32)
+            tell(progress, run[-1] + 1, len(queries))
+        return finite(scores, self._source.name)
+
+    @cached_property
+    def _model(self) -> Any:
+        model = self._load("transformers", "AutoModel.from_pretrained")
+        if not callable(getattr(model, "rerank", None)):
+            raise InputError(
+                f"{typed(self._source.name)} has no rerank function. Is it for cross-encoder:NAME_OR_PATH?"
+            )
+        return model.eval() if self._settings.device is None else model.to(self._settings.device).eval()

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evidentia.errors import InputError, typed
-from evidentia.pipeline.addresses import may_be_shown
+from evidentia.errors import InputError
+from evidentia.pipeline.addresses import shown_address
 from evidentia.pipeline.encoders.cache import Store, default_cache_folder
 from evidentia.pipeline.encoders.cached import CachedEncoder, CachedPairScorer, CachedTokens, CacheReport
-from evidentia.pipeline.encoders.fine_tuning import FineTuned, is_fine_tuned
-from evidentia.pipeline.encoders.interface import Encoder, PairScorer, TokenEncoder
-from evidentia.pipeline.encoders.listwise import ListwiseScorer
+from evidentia.pipeline.encoders.fine_tuning import CrossEncoder, is_fine_tuned
+from evidentia.pipeline.encoders.interface import Cache, Encoder, PairScorer, TokenEncoder
 from evidentia.pipeline.encoders.local import (
     CrossEncoderScorer,
     EncoderSettings,
+    ListwiseScorer,
     LocalSettings,
     ModelSettings,
     SentenceTransformerEncoder,
@@ -27,7 +27,6 @@ from evidentia.pipeline.settings import read_settings
 
 ENCODERS = ("minilm", "sentence-transformers:NAME_OR_PATH", "openai:BASE_URL,MODEL")
 PAIR_SCORERS = ("cross-encoder:NAME_OR_PATH", "listwise:NAME_OR_PATH", "http:URL[,MODEL]")
-Cache = Path | bool  # a folder; True is the default one, False none
 
 
 @dataclass(frozen=True)
@@ -52,10 +51,10 @@ def make_encoder(spec: str, settings: Mapping[str, Any] | None = None, *, cache:
     if name == "openai" and rest:
         url, _, model = rest.partition(",")
         if not model:
-            raise InputError(f"{_shown(spec)} names no model. Write openai:BASE_URL,MODEL.")
+            raise InputError(f"{shown_address(spec)} names no model. Write openai:BASE_URL,MODEL.")
         asked = read_settings(EmbeddingsSettings, options, "openai")
         return _kept_vectors(ServerEncoder(url, model, asked), cache, asked.batch_size)
-    raise InputError(f"There is no encoder {_shown(spec)}. Choose one of: {', '.join(ENCODERS)}.")
+    raise InputError(f"There is no encoder {shown_address(spec)}. Choose one of: {', '.join(ENCODERS)}.")
 
 
 def make_pair_scorer(spec: str, settings: Mapping[str, Any] | None = None, *, cache: Cache = True) -> PairScorer:
@@ -65,7 +64,7 @@ def make_pair_scorer(spec: str, settings: Mapping[str, Any] | None = None, *, ca
     if name == "cross-encoder" and rest:
         if is_fine_tuned(Path(rest)):
             read_settings(NoSettings, options, "A cross-encoder that was fine-tuned here")
-            return _kept_scores(FineTuned.load(Path(rest)), cache)
+            return _kept_scores(CrossEncoder.load(Path(rest)), cache)
         return _kept_scores(CrossEncoderScorer(rest, read_settings(LocalSettings, options, "cross-encoder")), cache)
     if name == "listwise" and rest:
         listwise = ListwiseScorer(rest, read_settings(ModelSettings, options, "listwise"))
@@ -75,7 +74,7 @@ def make_pair_scorer(spec: str, settings: Mapping[str, Any] | None = None, *, ca
         asked = read_settings(RerankSettings, options, "http")
         scorer = ServerPairScorer(url, model or None, asked)
         return _kept_scores(scorer, cache, piece=asked.batch_size, by_query=True, listwise=asked.listwise)
-    raise InputError(f"There is no scorer of pairs {_shown(spec)}. Choose one of: {', '.join(PAIR_SCORERS)}.")
+    raise InputError(f"There is no scorer of pairs {shown_address(spec)}. Choose one of: {', '.join(PAIR_SCORERS)}.")
 
 
 def make_token_encoder(layer: int, *, cache: Cache = True) -> TokenEncoder:
@@ -87,10 +86,6 @@ def make_token_encoder(layer: int, *, cache: Cache = True) -> TokenEncoder:
 def cache_report(model: Encoder | TokenEncoder | PairScorer) -> CacheReport | None:
     """What a model found in its cache so far; None where it has none."""
     return model.cache if isinstance(model, CachedEncoder | CachedPairScorer | CachedTokens) else None
-
-
-def _shown(spec: str) -> str:
-    return typed(spec) if may_be_shown(spec) else "What is given (and not shown)"
 
 
 def _kept_vectors(encoder: Encoder, cache: Cache, piece: int = 512) -> Encoder:

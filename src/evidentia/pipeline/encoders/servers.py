@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from evidentia.errors import ServerError, counted
 from evidentia.pipeline.encoders.cached import runs_of
-from evidentia.pipeline.encoders.interface import Kind, Progress, Vectors
-from evidentia.pipeline.encoders.vectors import unit_vectors
+from evidentia.pipeline.encoders.interface import Kind, Progress, Vectors, tell, unit_vectors
 from evidentia.pipeline.encoders.wire import HOW, ServerSettings, ask, checked_url
 from evidentia.pipeline.settings import deciding, key_of, same_length
 
@@ -62,8 +61,7 @@ class ServerEncoder:
         for start in range(0, len(texts), size):
             batch = texts[start : start + size]
             parts.append(self._vectors(ask(self._url, self._body(batch, kind), self._settings), len(batch)))
-            if progress is not None:
-                progress(start + len(batch), len(texts))
+            tell(progress, start + len(batch), len(texts))
         return unit_vectors(np.concatenate(parts), model=self._model, normalize=self._settings.normalize)
 
     def _body(self, texts: Sequence[str], kind: Kind) -> dict[str, Any]:
@@ -118,8 +116,7 @@ class ServerPairScorer:
             for start in range(0, len(run), size):
                 batch = run[start : start + size]
                 scores[batch] = self._ranked(queries[batch[0]], [passages[place] for place in batch])
-                if progress is not None:
-                    progress(batch[-1] + 1, len(queries))
+                tell(progress, batch[-1] + 1, len(queries))
         return scores
 
     def _ranked(self, query: str, passages: list[str]) -> NDArray[np.float32]:

@@ -13,10 +13,11 @@ from evidentia.errors import InputError, typed
 from evidentia.pipeline.extras import neural
 
 T = TypeVar("T")
+OWN_CODE = "would run code of its own: read it, then set trust_remote_code = true."
 
 
 @dataclass(frozen=True)
-class Source:
+class WeightSource:
     """A model to load: ``name`` is a folder or a hub name, ``identity`` changes when the weights do."""
 
     name: str
@@ -24,15 +25,15 @@ class Source:
     identity: Mapping[str, Any]
 
 
-def find_source(name: str, revision: str | None = None) -> Source:
+def find_source(name: str, revision: str | None = None) -> WeightSource:
     """Look at the folder, or find out which commit of a hub model is meant."""
     folder = Path(name).expanduser()
     if folder.is_dir():
-        return Source(str(folder), None, {"files": file_hashes(folder)})
+        return WeightSource(str(folder), None, {"files": file_hashes(folder)})
     if name.startswith((".", "/", "~")) or name.count("/") > 1 or not name:
         raise InputError(f"There is no folder {typed(name)}. Give the folder of a model, or its name on the hub.")
     commit = _resolved(name, revision)
-    return Source(name, commit, {"name": name, "revision": commit})
+    return WeightSource(name, commit, {"name": name, "revision": commit})
 
 
 def file_hashes(folder: Path) -> dict[str, str]:
@@ -46,7 +47,7 @@ def file_hashes(folder: Path) -> dict[str, str]:
     return hashes
 
 
-def refuse_own_code(source: Source, trust: bool) -> None:
+def refuse_own_code(source: WeightSource, trust: bool) -> None:
     """Refuse a folder whose modules are not those of the library: it runs the code of a folder without being asked."""
     listed = Path(source.name) / "modules.json"
     if trust or not listed.is_file():
@@ -56,18 +57,17 @@ def refuse_own_code(source: Source, trust: bool) -> None:
     except (OSError, ValueError, LookupError, TypeError):
         types = [""]
     if not all(kind.startswith("sentence_transformers.") for kind in types):
-        raise InputError(f"{typed(source.name)} would run code of its own: read it, then set trust_remote_code = true.")
+        raise InputError(f"{typed(source.name)} {OWN_CODE}")
 
 
-def loaded(source: Source, load: Callable[[], T]) -> T:
+def loaded(source: WeightSource, load: Callable[[], T]) -> T:
     """Load the model; whatever a library raises becomes one message that says what to do."""
     try:
         return load()
     except (OSError, ValueError, ImportError, KeyError, AttributeError, TypeError, RuntimeError) as error:
         text = str(error)
-        hint = ""
-        if "trust_remote_code" in text:
-            hint = " It brings code of its own: read it, then set trust_remote_code = true."
+        asks = "trust_remote_code" in text
+        hint = " It brings code of its own: read it, then set trust_remote_code = true." if asks else ""
         first = next(iter(text.strip().splitlines()), "")[:200]
         raise InputError(f"{typed(source.name)} cannot be loaded: {type(error).__name__}: {first}{hint}") from None
 

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, Request, build_opener
 
 from evidentia.errors import InputError, ServerError, counted, shown, typed
-from evidentia.pipeline.addresses import address_of, is_loopback, is_private, key_in, may_be_shown
+from evidentia.pipeline.addresses import address_of, is_loopback, is_private, key_in, shown_address
 
 _HINTS = {
     400: "Texts may be too long or too many for it: try a smaller batch_size.",
@@ -69,8 +69,7 @@ def checked_url(url: str, api_key_env: str | None = None) -> str:
     """The address, if texts, and a key if there is one, can be sent there; a key inside it would end up in files."""
     parts = address_of(url)
     if parts is None:
-        subject = typed(url) if may_be_shown(url) else "What is given (and not shown)"
-        raise InputError(f"{subject} is not an address like http://127.0.0.1:8000/v1.")
+        raise InputError(f"{shown_address(url)} is not an address like http://127.0.0.1:8000/v1.")
     if (secret := key_in(parts)) is not None:
         raise InputError(f"The address holds {secret}. Leave it out and set api_key_env.")
     if api_key_env is not None and not is_private(parts):

@@ -16,9 +16,8 @@ from evidentia.pipeline.encoders.forward import padded_length, run_batches
 from evidentia.pipeline.encoders.interface import States
 from evidentia.pipeline.encoders.minilm import LAYERS, UNHEARD, run_layers, top_layers
 from evidentia.pipeline.extras import neural
-from evidentia.pipeline.learning import descend, mean_losses, plan_batches
+from evidentia.pipeline.learning import descend, mean_losses, one_thread, plan_batches, reproducible
 from evidentia.pipeline.neural.networks import Parts as Network
-from evidentia.pipeline.reproducible import one_thread, reproducible
 from evidentia.pipeline.stage import Parts
 
 Tensor = Any

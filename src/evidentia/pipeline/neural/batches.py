@@ -56,6 +56,7 @@ class Batch:
     edge_features: Tensor
     criterion: Tensor
     rows: Ints  # the places of the nodes in all graphs
+    places: Ints  # and those of the graphs
 
     @property
     def size(self) -> int:
@@ -97,6 +98,7 @@ class Batches:
             torch.from_numpy(self._edge_features[edges.values]),
             torch.from_numpy(self._about_queries(places)),
             nodes.values,
+            places,
         )
 
     def _about_nodes(self, nodes: Ints) -> Single:

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from evidentia.array_types import Bools, Floats, Ints
 from evidentia.corpus.posts import offsets_of
-from evidentia.pipeline.stage import Lesson, Parts, Per, View, best, ranks, worst
+from evidentia.pipeline.stage import Lesson, Parts, Per, Supervised, Unsupervised, View, best, ranks, worst
 from evidentia.pipeline.stages.boosting import fit_trees, predict_trees
-from evidentia.pipeline.stages.features import other_criteria
-from evidentia.pipeline.stages.ltr import fit_logistic, one_per_criterion, predict_logistic
+from evidentia.pipeline.stages.ltr import fit_logistic, one_per_criterion, other_criteria, predict_logistic
 from evidentia.tables.queries import Frozen
 
 Classifier = Literal["blend", "boosting", "logistic"]
@@ -24,17 +23,17 @@ TOP = 4
 class QueryTable(Frozen):
     """Features of every query, posts x criteria x features, and the sentences that each post has."""
 
-    names: tuple[str, ...]
-    values: NDArray[np.float32] | Floats
+    features: NDArray[np.float32] | Floats
     offsets: Ints
+    names: tuple[str, ...]
 
     def take(self, posts: Ints) -> QueryTable:
         """The same about some of the posts."""
-        return QueryTable(self.names, self.values[posts], offsets_of(posts, self.offsets))
+        return QueryTable(self.features[posts], offsets_of(posts, self.offsets), self.names)
 
 
 @dataclass(frozen=True)
-class PooledGate:
+class PooledGate(Supervised):
     """A classifier over the pooled scores of a query and those of its post's other criteria.
 
     Trees, a logistic regression, or the mean of what both say (``blend``).
@@ -43,65 +42,47 @@ class PooledGate:
     model: Classifier = "blend"
     sources: tuple[str, ...] = ("graph", "reranker", "retriever")
     trees: int = 120
-    learns: ClassVar[bool] = True
     per: ClassVar[Per] = "post"
-
-    def space(self, train: View) -> Parts:
-        """Nothing but what the stages before it said."""
-        return Parts()
 
     def inputs(self, space: Parts, view: View) -> QueryTable:
         """The pooled features of every query."""
         names, values = query_features(view, self.sources)
-        return QueryTable(names, values, view.posts.offsets)
+        return QueryTable(values, view.posts.offsets, names)
 
     def fit(self, inputs: QueryTable, lesson: Lesson, *, seed: int) -> Parts:
         """Trees, weights or both, over the queries of the lesson's posts."""
         labels = np.logical_or.reduceat(lesson.gold, inputs.offsets[:-1], axis=0)[lesson.posts].ravel()
-        features = _flat(inputs.values[lesson.posts])
+        features = _flat(inputs.features[lesson.posts])
         learnt = Parts({"features": list(inputs.names)})
         if self.model != "logistic":
             learnt = learnt.joined(fit_trees(features, labels, trees=self.trees, leaves=8, smallest=30, seed=seed))
         if self.model != "boosting":
-            learnt = learnt.joined(fit_logistic(one_per_criterion(features, inputs.values.shape[1]), labels))
+            learnt = learnt.joined(fit_logistic(one_per_criterion(features, inputs.features.shape[1]), labels))
         return learnt
 
     def score(self, space: Parts, model: Parts, inputs: QueryTable) -> Floats:
         """The log odds that each query has evidence, posts x criteria."""
-        features = _flat(inputs.values)
+        features = _flat(inputs.features)
         answers = []
         if self.model != "logistic":
             answers.append(predict_trees(model, features))
         if self.model != "boosting":
-            answers.append(predict_logistic(model, one_per_criterion(features, inputs.values.shape[1])))
-        odds: Floats = np.mean(answers, axis=0).reshape(inputs.values.shape[:2])
+            answers.append(predict_logistic(model, one_per_criterion(features, inputs.features.shape[1])))
+        odds: Floats = np.mean(answers, axis=0).reshape(inputs.features.shape[:2])
         return odds
 
 
 @dataclass(frozen=True)
-class BestCandidate:
+class BestCandidate(Unsupervised):
     """Before there is a gate: the best candidate's score stands in."""
 
     source: str = "graph"
-    learns: ClassVar[bool] = False
     per: ClassVar[Per] = "post"
-
-    def space(self, train: View) -> Parts:
-        """Nothing."""
-        return Parts()
 
     def inputs(self, space: Parts, view: View) -> QueryTable:
         """The best score of every query."""
         highest = best(view.scores[self.source], view.kept, view.posts.offsets)
-        return QueryTable(("best",), highest[:, :, None], view.posts.offsets)
-
-    def fit(self, inputs: QueryTable, lesson: Lesson, *, seed: int) -> Parts:
-        """Nothing to learn from labels."""
-        return Parts()
-
-    def score(self, space: Parts, model: Parts, inputs: QueryTable) -> Floats:
-        """The best score of every query."""
-        return np.asarray(inputs.values[:, :, 0], np.float64)
+        return QueryTable(highest, view.posts.offsets, ("best",))
 
 
 def _flat(values: NDArray[np.float32] | Floats) -> NDArray[np.float32]:

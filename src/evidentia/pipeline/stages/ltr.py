@@ -1,66 +1,44 @@
-"""The trained reranker: boosted trees or a logistic regression over what is known of each candidate."""
+"""The trained reranker: boosted trees or a logistic regression over what is known of each candidate.
+
+That is what others said of it, of its neighbours, and of the rest of its post.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evidentia.array_types import Bools, Floats, Ints
-from evidentia.corpus.posts import offsets_of, rows_of
-from evidentia.pipeline.stage import Lesson, Parts, Per, View, candidates_of, worst
+from evidentia.corpus import Posts
+from evidentia.corpus.posts import owner_of
+from evidentia.pipeline.stage import CandidateTable, Lesson, Parts, Supervised, View, fill_others
 from evidentia.pipeline.stages.boosting import fit_trees, predict_trees
-from evidentia.pipeline.stages.features import candidate_features
-from evidentia.tables.queries import Frozen
 
+Columns = Mapping[str, Floats]
 Model = Literal["boosting", "logistic"]
 _NO_CHANGE = 1e-12  # of the largest value
 
 
-@dataclass(frozen=True, eq=False)
-class CandidateTable(Frozen):
-    """Features of every candidate, which of them reached the stage, and the post of every sentence."""
-
-    names: tuple[str, ...]
-    values: NDArray[np.float32]
-    kept: Bools
-    offsets: Ints
-
-    @property
-    def owner(self) -> Ints:
-        """The post of every sentence."""
-        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
-
-    def take(self, posts: Ints) -> CandidateTable:
-        """The same about some of the posts."""
-        rows = rows_of(posts, self.offsets)
-        return CandidateTable(self.names, self.values[rows], self.kept[rows], offsets_of(posts, self.offsets))
-
-
 @dataclass(frozen=True)
-class LearnToRank:
+class LearnToRank(Supervised):
     """Learns whether a candidate is gold from every candidate of the TRAIN posts, and ranks by the log odds."""
 
     model: Model = "boosting"
     trees: int = 200
-    learns: ClassVar[bool] = True
-    per: ClassVar[Per] = "sentence"
-
-    def space(self, train: View) -> Parts:
-        """Nothing but what the stages before it said."""
-        return Parts()
 
     def inputs(self, space: Parts, view: View) -> CandidateTable:
         """The features of every candidate."""
         names, values = candidate_features(view)
-        return CandidateTable(names, values, view.kept, view.posts.offsets)
+        return CandidateTable(values, view.posts.offsets, view.kept, names)
 
     def fit(self, inputs: CandidateTable, lesson: Lesson, *, seed: int) -> Parts:
         """Trees, or weights."""
-        at = candidates_of(lesson.posts, inputs.kept, inputs.offsets)
-        features, labels = inputs.values[at], lesson.gold[at]
+        at = inputs.candidates(lesson.posts)
+        features, labels = inputs.features[at], lesson.gold[at]
         if self.model == "boosting":
             learnt = fit_trees(features, labels, trees=self.trees, seed=seed)
         else:
@@ -69,13 +47,13 @@ class LearnToRank:
 
     def score(self, space: Parts, model: Parts, inputs: CandidateTable) -> Floats:
         """The log odds that each candidate is gold; what did not reach the stage scores as the lowest of its query."""
-        features = inputs.values[inputs.kept]
+        features = inputs.features[inputs.kept]
         scores = np.zeros(inputs.kept.shape)
         if self.model == "boosting":
             scores[inputs.kept] = predict_trees(model, features)
         else:
             scores[inputs.kept] = predict_logistic(model, one_per_criterion(features, inputs.kept.shape[1]))
-        return np.where(inputs.kept, scores, worst(scores, inputs.kept, inputs.offsets)[inputs.owner])
+        return fill_others(scores, inputs.kept, inputs.offsets)
 
 
 def one_per_criterion(features: NDArray[np.float32], criteria: int) -> Floats:
@@ -106,3 +84,76 @@ def predict_logistic(model: Parts, features: Floats) -> Floats:
     # a product of BLAS rounds by where a row stands among the others; this one does not
     odds: Floats = np.einsum("ij,j->i", standard, model.arrays["weights"]) + float(model.document["bias"])
     return odds
+
+
+def candidate_features(view: View) -> tuple[tuple[str, ...], NDArray[np.float32]]:
+    """Names and values, sentences x criteria x features; nothing in them comes from labels of these posts."""
+    columns: list[tuple[str, Floats]] = []  # not by name: a stage may be called like a feature
+    for name, score in view.scores.items():
+        columns.extend(_about(name, score, view.posts.offsets).items())
+    columns.extend(_about_sentences(view.posts).items())
+    criteria = len(view.posts.criteria)
+    columns.append(("criterion", np.arange(criteria, dtype=np.float64)[None, :]))
+    stacked = np.empty((len(view.posts.texts), criteria, len(columns)), np.float32)
+    for at, (_, values) in enumerate(columns):
+        stacked[:, :, at] = values
+    return tuple(name for name, _ in columns), stacked
+
+
+def _about(name: str, score: Floats, offsets: Ints) -> Columns:
+    """A score, those of the sentences before and after, the best and the mean of the post, and the best for other criteria."""
+    owner = owner_of(offsets)
+    starts, size = offsets[:-1], np.diff(offsets)[:, None]
+    most = np.maximum.reduceat(score, starts, axis=0)
+    mean = np.add.reduceat(score, starts, axis=0) / size
+    before, after = neighbours(score, offsets)
+    return {
+        name: score,
+        f"{name} before": before,
+        f"{name} after": after,
+        f"{name} below best": most[owner] - score,
+        f"{name} mean": mean[owner],
+        f"{name} elsewhere": other_criteria(score),
+    }
+
+
+def neighbours(score: Floats, offsets: Ints) -> tuple[Floats, Floats]:
+    """The scores of the sentences before and after in the same post; the least score of the post where there is none.
+
+    >>> [side.ravel().tolist() for side in neighbours(np.array([[3.0], [1.0], [2.0]]), np.array([0, 3]))]
+    [[1.0, 3.0, 1.0], [1.0, 2.0, 1.0]]
+    """
+    owner = owner_of(offsets)
+    before = np.minimum.reduceat(score, offsets[:-1], axis=0)[owner]
+    after = before.copy()
+    same = owner[1:] == owner[:-1]
+    before[1:][same] = score[:-1][same]
+    after[:-1][same] = score[1:][same]
+    return before, after
+
+
+def other_criteria(score: Floats) -> Floats:
+    """The best score of the same row for any other criterion; with a single criterion its own.
+
+    >>> other_criteria(np.array([[3.0, 1.0, 2.0]])).tolist()
+    [[2.0, 3.0, 3.0]]
+    """
+    if score.shape[1] < 2:
+        return score
+    two = np.partition(score, -2, axis=1)[:, -2:]
+    at = np.argmax(score, axis=1)
+    others = np.repeat(two[:, 1:], score.shape[1], axis=1)
+    others[np.arange(len(score)), at] = two[:, 0]
+    return others
+
+
+def _about_sentences(posts: Posts) -> Columns:
+    size = posts.lengths[posts.owner]
+    place = np.arange(len(posts.texts)) - posts.offsets[:-1][posts.owner]
+    characters = np.array([len(text) for text in posts.texts], np.float64)
+    return {
+        "place in post": (place / np.maximum(size - 1, 1))[:, None],
+        "sentences in post": size[:, None].astype(np.float64),
+        "characters in sentence": characters[:, None],
+        "questions in sentence": np.array([text.count("?") for text in posts.texts], np.float64)[:, None],
+    }

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,35 +13,47 @@ from evidentia.array_types import Floats, Ints
 from evidentia.corpus.posts import Criterion
 from evidentia.errors import InputError
 from evidentia.pipeline.encoders import make
-from evidentia.pipeline.encoders.interface import Encoder, PairScorer, TokenEncoder
-from evidentia.pipeline.stage import Parts
-from evidentia.pipeline.stages.spaces import unit
+from evidentia.pipeline.encoders.interface import Cache, Encoder, PairScorer, TokenEncoder, unit
+from evidentia.pipeline.stage import Parts, View
 
 Settings = tuple[tuple[str, object], ...]  # what is set about a model, in a form that can be compared
-Cache = bool | str  # a folder; True is the usual one, False none
 _AT_HAND = 8  # models that a process keeps
 
 
 @lru_cache(maxsize=_AT_HAND)
 def encoder(spec: str, settings: Settings, cache: Cache) -> Encoder:
     """The encoder of these words and settings."""
-    return make.make_encoder(spec, dict(settings), cache=_folder(cache))
+    return make.make_encoder(spec, dict(settings), cache=cache)
 
 
 @lru_cache(maxsize=_AT_HAND)
 def pair_scorer(spec: str, settings: Settings, cache: Cache) -> PairScorer:
     """The scorer of pairs of these words and settings."""
-    return make.make_pair_scorer(spec, dict(settings), cache=_folder(cache))
+    return make.make_pair_scorer(spec, dict(settings), cache=cache)
 
 
 @lru_cache(maxsize=_AT_HAND)
 def token_encoder(layer: int, cache: Cache) -> TokenEncoder:
     """MiniLM, asked for its tokens behind a layer."""
-    return make.make_token_encoder(layer, cache=_folder(cache))
+    return make.make_token_encoder(layer, cache=cache)
 
 
-def _folder(cache: Cache) -> Path | bool:
-    return cache if isinstance(cache, bool) else Path(cache)
+@dataclass(frozen=True)
+class UsesEncoder:
+    """A stage over the vectors of an encoder, which it names but does not hold."""
+
+    spec: str = "minilm"
+    settings: Settings = ()
+    cache: Cache = True
+
+    @property
+    def encoder(self) -> Encoder:
+        """The encoder itself."""
+        return encoder(self.spec, self.settings, self.cache)
+
+    def space(self, train: View) -> Parts:
+        """Which encoder it was."""
+        return encoder_space(self.encoder, train.posts.criteria)
 
 
 def same_model(model: Encoder | TokenEncoder | PairScorer, known: str) -> None:

@@ -8,23 +8,26 @@ from functools import partial
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evidentia.array_types import Bools, Floats, Ints
-from evidentia.corpus.posts import rows_of
-from evidentia.pipeline.mixing import choose_weight, mixed
-from evidentia.pipeline.neural.gate import NoEvidenceGate
-from evidentia.pipeline.neural.model import GraphModel
-from evidentia.pipeline.neural.reranker import GraphReranker
-from evidentia.pipeline.neural.settings import GraphSettings, graph_settings
-from evidentia.pipeline.stage import Lesson, Parts, Per, View
+from evidentia.corpus.posts import offsets_of, rows_of
+from evidentia.pipeline.graphs import Graphs, adjacency, likeness, query_edges, query_nodes
+from evidentia.pipeline.neural.models import GraphModel, GraphReranker, NoEvidenceGate
+from evidentia.pipeline.neural.networks import GraphSettings, graph_settings
+from evidentia.pipeline.stage import Lesson, Parts, Per, View, fill_others, ranks
 from evidentia.pipeline.stages.gate import Classifier, PooledGate, QueryTable
+from evidentia.pipeline.stages.ltr import candidate_features
 from evidentia.pipeline.stages.meaning import Meaning
-from evidentia.pipeline.stages.query_graphs import QueryGraphs, query_graphs
+from evidentia.pipeline.stages.propagation import choose_weight, mixed
 from evidentia.tables.queries import Frozen
 
 _CERTAIN = 6.0  # log odds where TRAIN knows one answer only
 _POOLED = "pooled"
 _APART = 1_000_003  # between the seeds of networks
+_QUIETLY = np.float32(
+    0.3
+)  # how loud the vector of a sentence is beside the scores: louder is learnt by heart (nDCG on TUNE)
 _RANKING = {"batch_size": 256, "negatives": 2.0, "node_loss": 3.0}
 _GATING = {"batch_size": 256, "learning_rate": 1e-3, "share": 0.5}
 
@@ -88,14 +91,18 @@ class GraphNetwork(_OverGraphs):
 
     def fit(self, inputs: Refinable, lesson: Lesson, *, seed: int) -> Parts:
         """The network, and how much it counts beside the score that came in."""
-        train, tune = (_taught(inputs, posts, lesson.gold) for posts in (lesson.posts, lesson.tune))
-        if not train.nodes.any():
+        train, tune = inputs.take(lesson.posts), inputs.take(lesson.tune)
+        train_gold, tune_gold = (
+            lesson.gold[rows_of(posts, inputs.asked.offsets)] for posts in (lesson.posts, lesson.tune)
+        )
+        train_nodes, tune_nodes = train.asked.nodes(train_gold), tune.asked.nodes(tune_gold)
+        if not train_nodes.any():
             return Parts({"weight": 0.0})
         fit = partial(
             GraphReranker.fit,
             train.asked.graphs,
-            train.nodes,
-            tune=(tune.asked.graphs, tune.nodes) if tune.nodes.any() else None,
+            train_nodes,
+            tune=(tune.asked.graphs, tune_nodes) if tune_nodes.any() else None,
             epochs=self.epochs,
             patience=self.patience,
             settings=self._network(**_RANKING),
@@ -103,7 +110,7 @@ class GraphNetwork(_OverGraphs):
         fitted = self._several(lambda own: fit(seed=own), seed)
         kept, offsets = tune.asked.kept, tune.asked.offsets
         refined = tune.asked.spread(_said(GraphReranker, fitted, tune.asked))
-        weight = choose_weight(tune.given, refined, kept=kept, gold=tune.gold, offsets=offsets)
+        weight = choose_weight(tune.given, refined, kept=kept, gold=tune_gold, offsets=offsets)
         return fitted.joined(Parts(weight.to_dict()))
 
     def score(self, space: Parts, model: Parts, inputs: Refinable) -> Floats:
@@ -112,22 +119,6 @@ class GraphNetwork(_OverGraphs):
         if weight == 0:
             return inputs.given
         return mixed(inputs.given, inputs.asked.spread(_said(GraphReranker, model, inputs.asked)), weight)
-
-
-@dataclass(frozen=True, eq=False)
-class _Taught:
-    """Some posts with their gold: of sentences x criteria, and of every node."""
-
-    asked: QueryGraphs
-    given: Floats
-    gold: Bools
-    nodes: Bools
-
-
-def _taught(inputs: Refinable, posts: Ints, gold: Bools) -> _Taught:
-    taken = inputs.take(posts)
-    known = gold[rows_of(posts, inputs.asked.offsets)]
-    return _Taught(taken.asked, taken.given, known, taken.asked.nodes(known))
 
 
 def _said(kind: type[GraphModel], model: Parts, asked: QueryGraphs) -> Floats:
@@ -173,7 +164,7 @@ class NetworkGate(_OverGraphs):
     def inputs(self, space: Parts, view: View) -> Gated:
         """The graphs of the queries, each told what its scores look like together."""
         pooled = self._beside.inputs(Parts(), view)
-        about = pooled.values[:, :, :-1].reshape(-1, pooled.values.shape[2] - 1)  # the network knows the criterion
+        about = pooled.features[:, :, :-1].reshape(-1, pooled.features.shape[2] - 1)  # the network knows the criterion
         asked = query_graphs(self.meaning, space, view, self.neighbours, about.astype(np.float32))
         return Gated(asked, pooled)
 
@@ -199,8 +190,78 @@ class NetworkGate(_OverGraphs):
 
     def score(self, space: Parts, model: Parts, inputs: Gated) -> Floats:
         """The log odds that each query has evidence, posts x criteria."""
-        shape = inputs.pooled.values.shape[:2]
+        shape = inputs.pooled.features.shape[:2]
         if "constant" in model.document:
             return np.full(shape, float(model.document["constant"]))
         odds = _said(NoEvidenceGate, model, inputs.asked).reshape(shape)
         return (odds + self._beside.score(Parts(), model.within(_POOLED), inputs.pooled)) / 2 if self.blend else odds
+
+
+@dataclass(frozen=True, eq=False)
+class QueryGraphs(Frozen):
+    """The graphs of the posts in view, post by post and within one by criterion; which sentences are their nodes."""
+
+    graphs: Graphs
+    kept: Bools
+    offsets: Ints
+
+    @property
+    def criteria(self) -> int:
+        """How many graphs each post has."""
+        return int(self.kept.shape[1])
+
+    def take(self, posts: Ints) -> QueryGraphs:
+        """The same about some of the posts."""
+        places = (posts[:, None] * self.criteria + np.arange(self.criteria)).ravel()
+        kept = self.kept[rows_of(posts, self.offsets)]
+        return QueryGraphs(self.graphs.take(places), kept, offsets_of(posts, self.offsets))
+
+    def nodes(self, values: Bools) -> Bools:
+        """What a matrix sentences x criteria says of every node."""
+        _, sentence, criterion = query_nodes(self.kept, self.offsets)
+        return values[sentence, criterion]
+
+    def spread(self, values: Floats) -> Floats:
+        """A number for every node as a matrix sentences x criteria; what is no node scores as the lowest of its query."""
+        _, sentence, criterion = query_nodes(self.kept, self.offsets)
+        scores = np.zeros(self.kept.shape)
+        scores[sentence, criterion] = values
+        return fill_others(scores, self.kept, self.offsets)
+
+
+def query_graphs(
+    meaning: Meaning, learnt: Parts, view: View, neighbours: int, queries: NDArray[np.float32] | None = None
+) -> QueryGraphs:
+    """The graphs of all queries in view.
+
+    A node knows what every stage so far said of it, of its neighbours and of the rest of its post, its rank, its place and the
+    vector of its sentence. Criteria are told apart by their vectors and by one column each.
+    """
+    offsets, criteria = view.posts.offsets, len(view.posts.criteria)
+    vectors = meaning.of_sentences(learnt, view.posts.texts)
+    asked = meaning.of_criteria(learnt, view.posts.criteria)
+    asked = meaning.brief(learnt, asked, np.array([0, criteria]))
+    ends, sentence, criterion = query_nodes(view.kept, offsets)
+    joined = [
+        query_edges(graph, sentence, criterion, view.kept)
+        for graph in (likeness(vectors, offsets, neighbours), adjacency(offsets))
+    ]
+    edges, weight = (np.concatenate(both, axis=-1) for both in zip(*joined, strict=True))
+    step = np.repeat([0, 1], [len(strength) for _, strength in joined])
+    graphs = Graphs(
+        ends,
+        _about_candidates(view)[sentence, criterion],
+        *(edges, weight, step),
+        np.tile(np.arange(criteria), len(view.posts)),
+        np.concatenate([asked, np.eye(criteria, dtype=np.float32)], axis=1),
+        *(sentence, _QUIETLY * meaning.brief(learnt, vectors, offsets), queries),
+    )
+    return QueryGraphs(graphs, view.kept, offsets)
+
+
+def _about_candidates(view: View) -> NDArray[np.float32]:
+    """Features of every candidate without the code of the criterion, and its rank by every stage so far."""
+    _, values = candidate_features(view)
+    places = [1 / (1 + ranks(score, view.kept, view.posts.offsets)) for score in view.scores.values()]
+    columns = [values[:, :, :-1], *(place[:, :, None].astype(np.float32) for place in places)]
+    return np.concatenate(columns, axis=2)

@@ -6,53 +6,37 @@ This is simple graph convolution (Wu et al. 2019) on scores: powers of the graph
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from evidentia.array_types import Bools, Floats, Ints
-from evidentia.corpus.posts import offsets_of, rows_of
-from evidentia.pipeline.graphs import adjacency, likeness
-from evidentia.pipeline.mixing import choose_weight, mixed
-from evidentia.pipeline.stage import Lesson, Parts, Per, View, best, candidates_of, worst
+from evidentia.measures import kernels
+from evidentia.pipeline.graphs import adjacency, likeness, query_nodes
+from evidentia.pipeline.stage import CandidateTable, Lesson, Parts, Supervised, View, best, worst
 from evidentia.pipeline.stages.ltr import fit_logistic, predict_logistic
 from evidentia.pipeline.stages.meaning import Meaning
-from evidentia.tables.queries import Frozen
 
 ARRIVALS = ("own", "alike", "alike twice", "alike best", "beside", "beside best", "post")
-
-
-@dataclass(frozen=True, eq=False)
-class Arrivals(Frozen):
-    """What arrives at every candidate, sentences x criteria x arrivals; the first is its own score."""
-
-    values: Floats
-    kept: Bools
-    offsets: Ints
-
-    def take(self, posts: Ints) -> Arrivals:
-        """The same about some of the posts."""
-        rows = rows_of(posts, self.offsets)
-        return Arrivals(self.values[rows], self.kept[rows], offsets_of(posts, self.offsets))
+WEIGHTS = tuple(step / 10 for step in range(11))
+DEPTH = 10
 
 
 @dataclass(frozen=True)
-class Propagation:
+class Propagation(Supervised):
     """Scores of neighbours, of sentences alike and of theirs; mixed with the input by a weight chosen on TUNE."""
 
     source: str = "reranker"
     neighbours: int = 3
     meaning: Meaning = field(default_factory=Meaning)
-    learns: ClassVar[bool] = True
-    per: ClassVar[Per] = "sentence"
 
     def space(self, train: View) -> Parts:
         """Where sentences are alike."""
         return self.meaning.learn(train)
 
-    def inputs(self, space: Parts, view: View) -> Arrivals:
-        """The score of every candidate and what its neighbours send."""
+    def inputs(self, space: Parts, view: View) -> CandidateTable:
+        """What arrives at every candidate, sentences x criteria x arrivals; the first is its own score."""
         alike = likeness(self.meaning.of_sentences(space, view.posts.texts), view.posts.offsets, self.neighbours)
         beside = adjacency(view.posts.offsets)
         own = view.scores[self.source]
@@ -65,27 +49,27 @@ class Propagation:
         )
         for at, column in enumerate(arrived):
             values[:, :, at] = column
-        return Arrivals(values, view.kept, view.posts.offsets)
+        return CandidateTable(values, view.posts.offsets, view.kept, ARRIVALS)
 
-    def fit(self, inputs: Arrivals, lesson: Lesson, *, seed: int) -> Parts:
+    def fit(self, inputs: CandidateTable, lesson: Lesson, *, seed: int) -> Parts:
         """Weights of what arrives, and how much the result counts beside the score that came in."""
-        at = candidates_of(lesson.posts, inputs.kept, inputs.offsets)
-        learnt = fit_logistic(inputs.values[at], lesson.gold[at])
+        at = inputs.candidates(lesson.posts)
+        learnt = fit_logistic(inputs.features[at], lesson.gold[at])
         tune = inputs.take(lesson.tune)
-        gold = lesson.gold[rows_of(lesson.tune, inputs.offsets)]
+        gold = lesson.gold[inputs.rows(lesson.tune)]
         weight = choose_weight(
-            tune.values[:, :, 0], _said(learnt, tune), kept=tune.kept, gold=gold, offsets=tune.offsets
+            tune.features[:, :, 0], _said(learnt, tune), kept=tune.kept, gold=gold, offsets=tune.offsets
         )
         return Parts({**learnt.document, "arrivals": list(ARRIVALS), **weight.to_dict()}, learnt.arrays)
 
-    def score(self, space: Parts, model: Parts, inputs: Arrivals) -> Floats:
+    def score(self, space: Parts, model: Parts, inputs: CandidateTable) -> Floats:
         """The mixture."""
-        return mixed(inputs.values[:, :, 0], _said(model, inputs), model.document["weight"])
+        return mixed(inputs.features[:, :, 0], _said(model, inputs), model.document["weight"])
 
 
-def _said(model: Parts, inputs: Arrivals) -> Floats:
+def _said(model: Parts, inputs: CandidateTable) -> Floats:
     shape = inputs.kept.shape
-    return predict_logistic(model, inputs.values.reshape(-1, len(ARRIVALS))).reshape(shape)
+    return predict_logistic(model, inputs.features.reshape(-1, len(ARRIVALS))).reshape(shape)
 
 
 def _mean_of(graph: sparse.csr_matrix, score: Floats, kept: Bools) -> Floats:
@@ -104,3 +88,37 @@ def _best_of(graph: sparse.csr_matrix, score: Floats, kept: Bools, lowest: Float
     if has.any():
         highest[has] = np.maximum.reduceat(sent[graph.indices], graph.indptr[:-1][has], axis=0)
     return highest
+
+
+@dataclass(frozen=True)
+class Weight:
+    """The share of the refined score, and what each share reached on TUNE."""
+
+    weight: float
+    ndcg: tuple[float, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The form that is written."""
+        return {"weight": self.weight, "weights": list(WEIGHTS), "tune_ndcg": list(self.ndcg)}
+
+
+def mixed(original: Floats, refined: Floats, weight: float) -> Floats:
+    """The mixture of two scores."""
+    together: Floats = (1 - weight) * original + weight * refined
+    return together
+
+
+def choose_weight(original: Floats, refined: Floats, *, kept: Bools, gold: Bools, offsets: Ints) -> Weight:
+    """The weight of best nDCG@10 over the queries with gold; the smallest of equals, so that nothing is changed for nothing."""
+    reached = tuple(mean_ndcg(mixed(original, refined, weight), kept, gold, offsets) for weight in WEIGHTS)
+    return Weight(WEIGHTS[int(np.argmax(reached))], reached)
+
+
+def mean_ndcg(score: Floats, kept: Bools, gold: Bools, offsets: Ints, *, depth: int = DEPTH) -> float:
+    """The mean nDCG over queries with gold, of rankings of the candidates; gold that is no candidate counts as missed."""
+    ends, sentence, criterion = query_nodes(kept, offsets)
+    n_gold = np.add.reduceat(gold.astype(np.int64), offsets[:-1], axis=0).ravel()
+    if not n_gold.any():
+        return 0.0
+    places = kernels.gold_ranks(score[sentence, criterion], gold[sentence, criterion], ends)
+    return float(kernels.ndcg(places, n_gold, depth)[n_gold > 0].mean())

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 
 from evidentia.array_types import Floats, Ints
 from evidentia.corpus.posts import offsets_of, rows_of
-from evidentia.pipeline.encoders.interface import States, TokenEncoder
+from evidentia.pipeline.encoders.interface import Cache, States, TokenEncoder
 from evidentia.pipeline.encoders.minilm import LAYERS
 from evidentia.pipeline.neural.attention import AttentionSettings, fit_attention, predict_attention
-from evidentia.pipeline.stage import Lesson, Parts, Per, View
-from evidentia.pipeline.stages.models import Cache, same_model, token_encoder
+from evidentia.pipeline.stage import Lesson, Parts, Supervised, View
+from evidentia.pipeline.stages.models import same_model, token_encoder
 from evidentia.tables.queries import Frozen
 
 _CERTAIN = -6.0  # log odds where TRAIN has no gold
@@ -35,7 +34,7 @@ class Tokens(Frozen):
 
 
 @dataclass(frozen=True)
-class TokenReader:
+class TokenReader(Supervised):
     """The last layers of MiniLM and an attention for every criterion, taught on the sentences of TRAIN.
 
     A mean over all tokens drowns the two that matter: here every criterion weighs the tokens itself. What the lower layers
@@ -45,8 +44,6 @@ class TokenReader:
 
     cache: Cache = True
     settings: AttentionSettings = field(default_factory=AttentionSettings)
-    learns: ClassVar[bool] = True
-    per: ClassVar[Per] = "sentence"
 
     @property
     def _encoder(self) -> TokenEncoder:

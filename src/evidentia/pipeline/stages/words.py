@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from evidentia.array_types import Ints
+from evidentia.corpus.posts import owner_of
 from evidentia.pipeline.stage import Parts
 
 Kind = Literal["words", "characters"]
@@ -57,10 +58,9 @@ def learn_matrix(
 
 def post_frequency(counts: sparse.csr_matrix, offsets: Ints) -> Ints:
     """In how many posts each term occurs; ``counts`` has a row for every sentence."""
-    lengths = np.diff(offsets)
-    owner = np.repeat(np.arange(len(lengths)), lengths)
-    ones = np.ones(len(owner))
-    posts = sparse.csr_matrix((ones, (owner, np.arange(len(owner)))), shape=(len(lengths), len(owner))) @ counts
+    owner = owner_of(offsets)
+    places = (owner, np.arange(len(owner)))
+    posts = sparse.csr_matrix((np.ones(len(owner)), places), shape=(len(offsets) - 1, len(owner))) @ counts
     return np.bincount(posts.tocsr().nonzero()[1], minlength=counts.shape[1])
 
 

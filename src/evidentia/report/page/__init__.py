@@ -1,7 +1,6 @@
 """The report as one HTML page: what a folder holds becomes a `Content`, and a `Content` becomes a page, byte for byte."""
 
-from evidentia.report.page.content import Content
-from evidentia.report.page.pack import unpack
+from evidentia.report.page.content import Content, unpack
 from evidentia.report.page.pseudonyms import write_key
 from evidentia.report.page.read import read_content
 from evidentia.report.page.render import render

@@ -2,33 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Any
 
-from evidentia.report.page.comparison_marks import (
-    COLUMNS,
-    HOVER,
-    VERDICT,
-    Delta,
-    Numbers,
-    Row,
-    compared,
-    cut,
-    definition_of,
-    facet,
-    headline,
-    in_unit,
-    looks,
-    room,
-    row_of,
-)
-from evidentia.report.page.comparison_words import VERDICTS
+from evidentia.errors import InputError
+from evidentia.measures import Definition, resolve
+from evidentia.report.console import HEADLINE
 from evidentia.report.page.evaluation_page import FAMILIES
-from evidentia.report.page.figure import Figure, Spec, drawn_as, table_of, tooltip, x
-from evidentia.report.page.theme import GREY
+from evidentia.report.page.figure import Figure, Row, Spec, draw, table_of
+from evidentia.report.page.theme import GREEN, GREY, PURPLE, VERMILLION
+from evidentia.report.page.words import VERDICTS
+from evidentia.report.tables import Value
+from evidentia.results import pairs
+from evidentia.results.profiles import PROFILES
 
+Delta = Mapping[str, Any]
+Numbers = Mapping[str, Any]
 DUMBBELLS = ("AUROC", "nDCG@10", "EvidenceRecall", "Recall@10")  # the first three that there are
 STEPS = ("AUROC", "nDCG@10", "EvidenceRecall", "ScreeningSensitivity", "AlertPrecision", "ECE")
-START = "start"
+LOOKS = {  # colour and shape, so that a verdict can be told without colours
+    "win": (GREEN, "triangle-up"),
+    "loss": (VERMILLION, "triangle-down"),
+    "differs": (PURPLE, "diamond"),
+    "tie": (GREY, "circle"),
+    "undefined": ("#c9d2dc", "cross"),
+}
+FEW = 20  # measures in a figure where none of the usual ones is compared
+LONGEST = 60  # letters of a name in a title
+TURNING = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+COLUMNS = (
+    *("measure", "baseline", "system", "baseline value", "system value"),
+    *("delta", "low", "high", "p_holm", "verdict", "n"),
+)
 
 
 def comparison_figures(numbers: Numbers) -> tuple[Figure, ...]:
@@ -37,82 +46,39 @@ def comparison_figures(numbers: Numbers) -> tuple[Figure, ...]:
     return tuple(figure for figure in candidates if figure is not None)
 
 
-def forests(numbers: Numbers) -> list[Figure]:
+def forests(numbers: Numbers) -> list[Figure | None]:
     """Differences with intervals around a line at zero: a figure for each pair, all on the same axis."""
+    profile, level = numbers["profile"], 100 * numbers["interval"]["level"]
     drawn = {
-        (place, name): [
-            row_of(d) for d in headline(deltas) if d["delta"] is not None and in_unit(d, numbers["profile"])
-        ]
-        for place, name, deltas in compared(numbers)
+        (place, pair): [row_of(d) for d in headline(deltas) if d["delta"] is not None and in_unit(d, profile)]
+        for place, pair, deltas in compared(numbers)
     }
     ends = [float(e) for rows in drawn.values() for row in rows for e in row[5:8] if isinstance(e, int | float)]
-    scale = {"domain": [min([0.0, *ends]), max([0.0, *ends])], "nice": True}
-    words = (
-        f"Differences of measures between 0 and 1, with {100 * numbers['interval']['level']:g} % intervals over the same draws of "
-        "posts for both. Right of the line the system has the higher value; an arrow marks measures of which less is better."
-    )
-    figures = []
-    for (place, name), rows in drawn.items():
-        spec = {"width": "container", "height": 24 * len(rows), **_around_zero(rows, "measure", scale)}
-        table = table_of(f"forest_{place}", name, COLUMNS, rows)
-        figures += [Figure(f"forest_{place}", name, words, table, spec)] if rows else []
-    return figures
+    scale, words = {"domain": [min([0.0, *ends]), max([0.0, *ends])], "nice": True}, f"{level:g}"
+    return [
+        _deltas("forest", rows, name=f"forest_{place}", pair=pair, height=24 * len(rows), scale=scale, level=words)
+        for (place, pair), rows in drawn.items()
+    ]
 
 
 def other_units(numbers: Numbers) -> Figure | None:
     """Measures in units of their own, each on its own axis."""
-    profile = numbers["profile"]
-    deltas = [d for _, _, mine in compared(numbers) for d in headline(mine)]
-    rows = [row_of(d) for d in deltas if d["delta"] is not None and not in_unit(d, profile)]
-    if not rows:
-        return None
-    table = table_of("forest_units", "Differences in other units", COLUMNS, rows)
-    width = room((row[2] for row in rows), 3, widest=120)
-    spec = {
-        "facet": facet("measure", rows, 0),
-        "columns": 3,
-        "spacing": 24,
-        "resolve": {"scale": {"x": "independent"}},
-        "spec": {"width": width, "height": {"step": 26}, **_around_zero(rows, "system", {"zero": True})},
-    }
-    words = "Counts and the like have units of their own, so each has its own axis: sentences, or queries per 1,000."
-    return Figure("forest_units", "Differences in other units", words, table, spec, wide=True)
+    deltas = [d for _, _, own in compared(numbers) for d in headline(own)]
+    rows = [row_of(d) for d in deltas if d["delta"] is not None and not in_unit(d, numbers["profile"])]
+    return _deltas("forest_units", rows, width=room((row[2] for row in rows), 3, widest=120))
 
 
-def _around_zero(rows: Sequence[Row], down: str, scale: Spec) -> Spec:
-    """A line at zero, and differences with their intervals."""
-    look = looks([row[VERDICT] for row in rows])
-    y = {"y": {"field": down, "type": "nominal", "title": None, "sort": None, "axis": {"labelLimit": 150}}}
-    axis = {"labelFlush": False, "tickCount": 6}
-    across = x("delta", "Difference (system minus baseline)", scale=scale, axis=axis)
-    span = {**y, "x": x("low", "", scale=scale), "x2": {"field": "high"}, "color": look["color"]}
-    zero = drawn_as("rule", {"x": x("none", "", scale=scale)}, color=GREY, strokeWidth=1.5)
-    dots = drawn_as("point", {**y, "x": across, **look, "tooltip": HOVER}, filled=True, size=85, opacity=1)
-    return {
-        "layer": [
-            {"data": {"values": [{"none": 0}]}, **zero},
-            drawn_as("rule", span, strokeWidth=2.5, opacity=0.8),
-            dots,
-        ]
-    }
-
-
-def dumbbells(numbers: Numbers) -> list[Figure]:
+def dumbbells(numbers: Numbers) -> list[Figure | None]:
     """Baseline and system joined by a line, criterion by criterion."""
     figures = []
-    for place, name, deltas in compared(numbers):
+    for place, pair, deltas in compared(numbers):
         by_panel = {panel: _criteria(panel, deltas) for panel in DUMBBELLS}
         panels = [panel for panel, rows in by_panel.items() if rows][:3]
         rows = [row for panel in panels for row in by_panel[panel]]
-        if rows:
-            title = f"Per criterion: {name}"
-            spec = {"hconcat": [_dumbbell(panel, rows, len(panels)) for panel in panels], "spacing": 18}
-            words = (
-                "Open circles are the baseline, filled marks the system, largest gain first. Faint ones carry a warning (few "
-                "posts, few queries with evidence, or no interval), so their order means little."
-            )
-            table = table_of(f"dumbbells_{place}", title, (*COLUMNS, "criterion", "sample"), rows)
-            figures.append(Figure(f"dumbbells_{place}", title, words, table, spec, wide=True))
+        width = room((row[-2] for row in rows), max(len(panels), 1))
+        listed = [{"panel": panel, "width": width} for panel in panels]
+        names = {"name": f"dumbbells_{place}", "pair": pair}
+        figures.append(_deltas("dumbbells", rows, ("criterion", "sample"), panels=listed, **names))
     return figures
 
 
@@ -125,83 +91,38 @@ def _criteria(panel: str, deltas: Sequence[Delta]) -> list[Row]:
     ]
 
 
-def _dumbbell(panel: str, rows: Sequence[Row], panels: int) -> Spec:
-    order = {"field": "delta", "op": "max", "order": "descending"}  # one order for all layers
-    look = looks([row[VERDICT] for row in rows])
-    near = {"zero": False, "nice": True, "padding": 6}
-    before, after = (x(f"{side} value", "", scale=near, axis={"tickCount": 4}) for side in ("baseline", "system"))
-    faint = {"opacity": {"condition": {"test": "datum.sample == 'warned'", "value": 0.4}, "value": 1}}
-    hover = {"tooltip": [HOVER[0] | {"field": "criterion", "title": "criterion"}, *HOVER[1:]]}
-    joined = {"x": before, "x2": {"field": "system value"}, "color": look["color"], **faint}
-    down = {"field": "criterion", "type": "nominal", "title": None, "sort": order, "axis": {"labelLimit": 100}}
-    return {
-        "title": panel,
-        "width": room((row[-2] for row in rows), panels),
-        "height": {"step": 22},
-        "transform": [{"filter": {"field": "measure", "equal": panel}}],
-        "encoding": {"y": down},
-        "layer": [
-            drawn_as("rule", joined, strokeWidth=3),
-            drawn_as("point", {"x": before, **faint, **hover}, color=GREY, filled=False, size=60, strokeWidth=2),
-            drawn_as("point", {"x": after, **look, **faint, **hover}, filled=True, size=85),
-        ],
-    }
-
-
 def verdicts(numbers: Numbers) -> Figure | None:
     """How often a system was better, worse or neither, by what the measures are about."""
-    rows = [row for _, name, deltas in compared(numbers) for row in _counted(numbers, name, deltas)]
-    if not rows:
-        return None
-    order = list(dict.fromkeys(row[1] for row in rows))
-    bars = {
-        "y": {"field": "about", "type": "nominal", "title": None, "sort": order, "axis": {"labelLimit": 190}},
-        "x": x("measures", "Measures", stack="zero"),
-        "color": looks([row[2] for row in rows])["color"],
-        "order": {"field": "place", "type": "quantitative"},
-        "tooltip": tooltip(("of:n", "of"), ("about:n", "about"), ("verdict:n", "verdict"), ("measures:c", "measures")),
-    }
-    table = table_of("verdicts", "Verdicts", ("of", "about", "verdict", "measures", "place"), rows)
-    several = len({row[0] for row in rows}) > 1
-    size: Spec = {"width": 320 if several else "container", "height": 24 * len(order)}
-    panel = size | drawn_as("bar", bars, height=14)
-    spec = {"facet": facet("of", rows, 0), "columns": 2, "spacing": 24, "spec": panel} if several else panel
-    words = (
-        "How many differences were shown after correction, by what the measures are about. Many measures say the same thing in "
-        "other words, so their number is not evidence; no difference shown is not proof that there is none."
-    )
-    return Figure("verdicts", "Wins and losses", words, table, spec, wide=several)
+    rows = [row for _, pair, deltas in compared(numbers) for row in _counted(numbers, pair, deltas)]
+    topics, several = _distinct(rows, 1), len(_distinct(rows, 0)) > 1
+    size: Spec = {"width": 320 if several else "container", "height": 24 * len(topics)}
+    table = table_of(("of", "about", "verdict", "measures", "place"), rows)
+    figure = draw("verdicts", table, topics=topics, **size, **looks([row[2] for row in rows]))
+    if figure is None or not several:
+        return figure
+    order = _distinct(rows, 0)
+    facet = {"field": "of", "type": "nominal", "title": None, "sort": order, "header": {"labelLimit": 260}}
+    return replace(figure, spec={"facet": facet, "columns": 2, "spacing": 24, "spec": figure.spec}, wide=True)
 
 
-def _counted(numbers: Numbers, name: str, deltas: Sequence[Delta]) -> list[Row]:
-    counts: dict[tuple[str, str], int] = {}
-    for delta in deltas:
-        definition = definition_of(delta["name"], numbers["profile"])
-        family = FAMILIES.get(definition.measure.family, definition.measure.family) if definition else "Other measures"
-        about = "Per criterion" if delta["family"] == "criteria" else family
-        counts[about, delta["verdict"]] = counts.get((about, delta["verdict"]), 0) + 1
+def _counted(numbers: Numbers, pair: str, deltas: Sequence[Delta]) -> list[Row]:
+    counts = Counter((_topic(delta, numbers["profile"]), str(delta["verdict"])) for delta in deltas)
     places = list(VERDICTS)
-    return [(name, about, VERDICTS[v], count, places.index(v)) for (about, v), count in counts.items()]
+    return [(pair, topic, VERDICTS[v], count, places.index(v)) for (topic, v), count in counts.items()]
+
+
+def _topic(delta: Delta, profile: str) -> str:
+    definition = definition_of(delta["name"], profile)
+    if delta["family"] == "criteria":
+        return "Per criterion"
+    return FAMILIES.get(definition.measure.family, definition.measure.family) if definition else "Other measures"
 
 
 def steps(numbers: Numbers) -> Figure | None:
     """The way of the headline measures through the configurations, with the interval of every step."""
     rows = _step_rows(numbers) if numbers.get("design") == "successive" else []
-    if not rows:
-        return None
-    spec = {
-        "facet": facet("measure", rows, 0),
-        "columns": 3,
-        "spacing": 22,
-        "resolve": {"scale": {"y": "independent"}},
-        "spec": _step_panel(rows),
-    }
-    words = (
-        "Each configuration against the one before it. The short grey line is where the one before stood; the bar is the "
-        "interval of the step, set upon it (it can reach past 1). Where the two do not touch, the interval excludes 0."
-    )
-    table = table_of("steps", "Step by step", (*COLUMNS, "configuration", "value"), rows)
-    return Figure("steps", "Step by step", words, table, spec, wide=True)
+    names = _distinct(rows, -2)
+    return _deltas("steps", rows, ("configuration", "value"), configurations=names, width=room(["0.000"], 3))
 
 
 def _step_rows(numbers: Numbers) -> list[Row]:
@@ -212,37 +133,85 @@ def _step_rows(numbers: Numbers) -> list[Row]:
         by_name = {d["name"]: d for d in headline(deltas)}
         chosen = [by_name[name] for name in STEPS if name in by_name] or list(by_name.values())[: len(STEPS)]
         for d in chosen if place == 1 else ():
-            at_start = (row_of(d)[0], None, d["baseline"], None, d["baseline_value"], *(None,) * 4, START, d["n"])
+            at_start = (row_of(d)[0], None, d["baseline"], None, d["baseline_value"], *(None,) * 4, "start", d["n"])
             rows.append((*at_start, names[0], d["baseline_value"]))
         rows += [(*row_of(d), names[place], d["system_value"]) for d in chosen]
     return rows
 
 
-def _step_panel(rows: Sequence[Row]) -> Spec:
-    look = looks([row[VERDICT] for row in rows])
-    near = {"zero": False, "nice": True, "padding": 8}
-    order = list(dict.fromkeys(row[-2] for row in rows))
-    axis = {"labelAngle": -30, "labelLimit": 90}
-    along = {"x": {"field": "configuration", "type": "ordinal", "title": None, "sort": order, "axis": axis}}
-    value = {**along, "y": x("value", "", scale=near, axis={"tickCount": 4})}
-    before = {**along, "y": x("baseline value", "", scale=near)}
-    reach = {**along, "y": x("reach low", "", scale=near), "y2": {"field": "reach high"}, "color": look["color"]}
-    ends = {f"reach {end}": f"datum['baseline value'] + datum.{end}" for end in ("low", "high")}
-    start, taken, known = (
-        [{"filter": test}]
-        for test in (f"datum.verdict == '{START}'", f"datum.verdict != '{START}'", "datum.low != null")
+def _deltas(template: str, rows: Sequence[Row], further: Sequence[str] = (), **values: Any) -> Figure | None:
+    """A figure of differences, with the looks of their verdicts and panels in the order of the measures."""
+    look = looks([row[COLUMNS.index("verdict")] for row in rows])
+    return draw(template, table_of((*COLUMNS, *further), rows), order=_distinct(rows, 0), **look, **values)
+
+
+def _distinct(rows: Sequence[Row], place: int) -> list[Value]:
+    return list(dict.fromkeys(row[place] for row in rows))
+
+
+def compared(numbers: Numbers) -> list[tuple[int, str, list[Delta]]]:
+    """Every pair: its place, its name for a title, and its deltas."""
+    numbered = enumerate(pairs(numbers["systems"], numbers.get("design", "against first")), 1)
+    return [
+        (place, f"{cut(s)} against {cut(b)}", [d for d in numbers["deltas"] if (d["baseline"], d["system"]) == (b, s)])
+        for place, (b, s) in numbered
+    ]
+
+
+def cut(name: str) -> str:
+    """A name that fits into a title, without letters that would turn the rest of the title around.
+
+    >>> len(cut("x" * 1000)), cut("a\u202eb")
+    (60, 'ab')
+    """
+    plain = TURNING.sub("", name)
+    return plain if len(plain) <= LONGEST else f"{plain[: LONGEST - 3]}..."
+
+
+@cache
+def definition_of(name: str, profile: str) -> Definition | None:
+    """What a measure's name means, if this version knows it."""
+    try:
+        return resolve(name.partition("[")[0], PROFILES[profile]).definition
+    except (InputError, KeyError):
+        return None
+
+
+def in_unit(delta: Delta, profile: str) -> bool:
+    """Whether a measure lives between 0 and 1 (or -1 and 1), so that differences can share an axis."""
+    definition = definition_of(delta["name"], profile)
+    bounds = (None, None) if definition is None else definition.measure.bounds
+    return all(end is not None and abs(end) <= 1 for end in bounds)
+
+
+def headline(deltas: Iterable[Delta]) -> list[Delta]:
+    """The differences that a reader looks at first."""
+    by_name = {d["name"]: d for d in deltas if d["family"] == "measures"}
+    return [by_name[name] for name in HEADLINE if name in by_name] or list(by_name.values())[:FEW]
+
+
+def row_of(delta: Delta) -> Row:
+    """A delta as a row of a figure's table; an arrow marks a measure of which less is better."""
+    arrow = " \N{DOWNWARDS ARROW}" if delta["direction"] == "lower" else ""
+    return (
+        *(delta["name"] + arrow, delta["baseline"], delta["system"], delta["baseline_value"], delta["system_value"]),
+        *(delta["delta"], *(delta["ci"] or (None, None)), delta["p_holm"], VERDICTS[delta["verdict"]], delta["n"]),
     )
-    dots = drawn_as("point", {**value, **look, "tooltip": HOVER}, filled=True, size=90, opacity=1)
-    first = drawn_as("point", {**value, "tooltip": HOVER[:3]}, filled=False, color=GREY, size=60, strokeWidth=2)
+
+
+def looks(verdicts: Sequence[Value]) -> Spec:
+    """Colour and shape by verdict, for those that there are."""
+    present = {VERDICTS[verdict]: look for verdict, look in LOOKS.items() if VERDICTS[verdict] in verdicts}
+    legend = {"symbolOpacity": 1, "symbolStrokeWidth": 0}
+    base = {"field": "verdict", "type": "nominal", "title": None, "legend": legend}
+    colours, shapes = ([look[i] for look in present.values()] for i in (0, 1))
     return {
-        "width": room(["0.000"], 3),
-        "height": 160,
-        "transform": [{"calculate": words, "as": name} for name, words in ends.items()],
-        "layer": [
-            drawn_as("line", value, color=GREY, strokeWidth=1.5, opacity=0.7),
-            {"transform": taken, **drawn_as("tick", before, color=GREY, thickness=2, width=20)},
-            {"transform": known, **drawn_as("rule", reach, strokeWidth=3, opacity=0.75)},
-            {"transform": start, **first},
-            {"transform": taken, **dots},
-        ],
+        "color": base | {"scale": {"domain": list(present), "range": colours}},
+        "shape": base | {"scale": {"domain": list(present), "range": shapes}},
     }
+
+
+def room(labels: Iterable[object], panels: int, widest: int = 100) -> int:
+    """How wide each of some panels beside each other can be in a wide figure, with these labels left of each."""
+    letters = max((len(str(label)) for label in labels), default=0)
+    return (1030 - 18 * panels) // panels - min(widest, 12 + 7 * letters) - 14

@@ -8,17 +8,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from evidentia.report.page.comparison_figures import comparison_figures
-from evidentia.report.page.comparison_words import VERDICTS, Sentence, sentences, with_short_names
 from evidentia.report.page.content import Content
-from evidentia.report.page.evaluation_page import verification_state
 from evidentia.report.page.figure import Figure
+from evidentia.report.page.words import VERDICTS, Sentence, sentences, with_short_names
 from evidentia.results import pairs
 
 PARTS = {"measures": "over all queries", "criteria": "per criterion"}
 
 
 @dataclass(frozen=True)
-class Tally:
+class VerdictCount:
     """How often a verdict was given, over all queries and per criterion."""
 
     verdict: str
@@ -36,7 +35,7 @@ class Versus:
     system: str
     deltas: Sequence[Mapping[str, Any]]
     sentences: Sequence[Sentence]
-    tallies: Sequence[Tally]
+    tallies: Sequence[VerdictCount]
     forest: Figure | None
 
     @property
@@ -54,7 +53,6 @@ def comparison_page(content: Content) -> dict[str, Any]:
     return {
         "title": f"Evidentia: {_title(compared, numbers)}",
         "numbers": numbers,
-        "state": verification_state(content),
         "successive": numbers.get("design") == "successive",
         "compared": compared,
         "verdicts": {v: words for v, words in VERDICTS.items() if any(d["verdict"] == v for d in numbers["deltas"])},
@@ -65,22 +63,12 @@ def comparison_page(content: Content) -> dict[str, Any]:
 
 
 def _compared(numbers: Mapping[str, Any], figures: Mapping[str, Figure]) -> list[Versus]:
-    rows = []
+    versus = []
     for place, (baseline, system) in enumerate(pairs(numbers["systems"], numbers.get("design", "against first")), 1):
-        mine = [_keyed(d) for d in numbers["deltas"] if (d["baseline"], d["system"]) == (baseline, system)]
-        tallies = tallied(mine)
-        rows.append(
-            Versus(
-                place,
-                baseline,
-                system,
-                mine,
-                sentences(mine, numbers["alpha"]),
-                tallies,
-                figures.get(f"forest_{place}"),
-            )
-        )
-    return rows
+        deltas = [_keyed(d) for d in numbers["deltas"] if (d["baseline"], d["system"]) == (baseline, system)]
+        first, forest = sentences(deltas, numbers["alpha"]), figures.get(f"forest_{place}")
+        versus.append(Versus(place, baseline, system, deltas, first, tallied(deltas), forest))
+    return versus
 
 
 def _keyed(delta: Mapping[str, Any]) -> dict[str, Any]:
@@ -88,10 +76,10 @@ def _keyed(delta: Mapping[str, Any]) -> dict[str, Any]:
     return {**delta, "key": f"{delta['name']}|{delta['system']}|{delta['baseline']}"}
 
 
-def tallied(deltas: Sequence[Mapping[str, Any]]) -> list[Tally]:
+def tallied(deltas: Sequence[Mapping[str, Any]]) -> list[VerdictCount]:
     """How often each verdict was given; wins, losses, no difference and undefined are told even where there is none."""
     counts = Counter((d["verdict"], d["family"]) for d in deltas)
-    tallies = [Tally(v, words, counts[v, "measures"], counts[v, "criteria"]) for v, words in VERDICTS.items()]
+    tallies = [VerdictCount(v, words, counts[v, "measures"], counts[v, "criteria"]) for v, words in VERDICTS.items()]
     return [tally for tally in tallies if tally.verdict != "differs" or tally.measures or tally.criteria]
 
 

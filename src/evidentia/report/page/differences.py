@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 from evidentia.errors import InputError
-from evidentia.report.page.pack import MARK, unpack
+from evidentia.report.page.content import MARK, unpack
 from evidentia.results import loads
 from evidentia.verify.tally import Mismatch
 
@@ -47,7 +47,7 @@ def _around(line: str, other: str) -> tuple[str, str]:
 Difference = tuple[str, Any, Any]
 
 
-class _Reader(HTMLParser):
+class _TermReader(HTMLParser):
     """A page as pieces in their order, each with what it is about: the number, else the row and heading before it."""
 
     def __init__(self) -> None:
@@ -103,7 +103,7 @@ def _visible(page: str, expected: str) -> Iterator[Difference]:
 
 
 def _pieces(page: str) -> list[tuple[str, str]]:
-    reader = _Reader()
+    reader = _TermReader()
     with suppress(AssertionError):  # marks that no page has: what was read before them differs already
         reader.feed(page)
         reader.close()

@@ -2,44 +2,29 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 from evidentia.checks.folder import evaluation_of
 from evidentia.checks.targets import judge, targets_of
 from evidentia.report.page.content import Content
-from evidentia.report.page.evaluation_figures import evaluation_figures
 from evidentia.report.page.explorer import explorer_of
+from evidentia.report.page.run_figures import run_figures
 from evidentia.report.page.words import headlines, workload
 from evidentia.report.tables import Table
+from evidentia.report.wording import wording
 from evidentia.results.names import group_suffix, parse_name
 from evidentia.tables import load_card
 from evidentia.tables.card import built_in_cards
 
 GROUP_TABLES = ("criteria", "states", "evidence", "folds", "confusion", "reliability", "attribution", "dynamic_k")
-FAMILIES = {
-    "detection": "Telling evidence from none",
-    "calibration": "Probabilities",
-    "ranking": "Ranking of sentences",
-    "extraction": "What is returned",
-    "gate": "Three-state gate",
-    "deployment": "Deployed decision",
-    "multi-label": "Posts as a whole",
-}
+FAMILIES = wording("families")
 
 
 def evaluation_page(content: Content) -> dict[str, Any]:
     """Everything that the template asks for."""
-    numbers = content.numbers
-    measures = numbers["measures"]
+    measures = content.numbers["measures"]
     return {
-        "title": f"Evidentia: {content.name}",
-        "numbers": numbers,
-        "measures": measures,
-        "state": verification_state(content),
-        "checks": numbers["checks"],
-        "check_counts": Counter(check["status"] for check in numbers["checks"]),
         "headlines": headlines(measures),
         "workload": workload(measures),
         "targets": _targets(content),
@@ -47,22 +32,11 @@ def evaluation_page(content: Content) -> dict[str, Any]:
         "group_columns": _group_columns(measures),
         "group_tables": _tables(content),
         "others": content.table("other_definitions"),
-        "figures": evaluation_figures(content),
+        "figures": run_figures(content),
         "styles": ("errors.css",),
         "explorer": explorer_of(content),
         "scripts": ("explorer.js", "errors.js"),
     }
-
-
-def verification_state(content: Content) -> dict[str, str]:
-    """Not yet verified, passed or failed: the first thing that a reader should know."""
-    verification = content.verification
-    if verification is None or not verification["current"]:
-        return {"kind": "none", "words": "Not yet verified", "more": "run: evidentia verify OUT"}
-    compared, wrong = f"{verification['comparisons']:,} comparisons", verification["mismatches"]
-    if wrong or not verification["comparisons"]:
-        return {"kind": "failed", "words": "Verification failed", "more": f"{wrong:,} of {compared} do not match"}
-    return {"kind": "passed", "words": "Independently verified", "more": f"{compared}, no mismatch"}
 
 
 def _targets(content: Content) -> list[dict[str, Any]]:

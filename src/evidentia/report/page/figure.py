@@ -1,15 +1,24 @@
-"""A figure: a Vega-Lite drawing of a table, and the words below it."""
+"""A figure: a Vega-Lite drawing of a table, and the words below it.
+
+Drawings are templates in `figures/`: Vega-Lite with the marks of `filled`, and colours by their names.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from string import Template
 from typing import Any
 
+from evidentia.report.page.theme import COLOURS
 from evidentia.report.tables import Table, Value
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 Spec = dict[str, Any]
+Row = tuple[Value, ...]
 _INHERITED = frozenset(
     (
         *("constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString", "toString"),
@@ -66,38 +75,83 @@ def field(column: str) -> str:
     return "".join("_" if letter in ".[]\\'\"" else letter for letter in column)
 
 
-def x(name: str, title: str, **more: Any) -> Spec:
-    """A quantitative axis."""
-    return {"field": name, "type": "quantitative", "title": title, **more}
+def table_of(columns: Sequence[str], rows: Iterable[Row]) -> Table | None:
+    """The table that a figure draws; None without a row."""
+    listed = tuple(rows)
+    return Table("", "", tuple(columns), listed) if listed else None
 
 
-def tooltip(*columns: tuple[str, str], digits: str = ".4f") -> list[Spec]:
-    """What hovering shows: quantitative unless the column is marked with ``:n``; counts with ``:c``."""
-    fields: list[Spec] = []
-    for column, title in columns:
-        name, _, kind = column.partition(":")
-        if kind == "n":
-            fields.append({"field": name, "type": "nominal", "title": title})
-        else:
-            fields.append(
-                {"field": name, "type": "quantitative", "title": title, "format": "," if kind == "c" else digits}
-            )
-    return fields
+def draw(template: str, table: Table | None, *, name: str = "", **values: Any) -> Figure | None:
+    """The figure that a template makes of a table; None without a table.
 
-
-def drawn_as(kind: str, encoding: Spec, **look: Any) -> Spec:
-    """A layer: a kind of mark, what it encodes, and how it looks."""
-    return {"mark": {"type": kind, **look}, "encoding": encoding}
-
-
-def touchable(encoding: Spec, *, clip: bool = False) -> Spec:
-    """Unseen dots along a line, so that one need not hit the line itself to read it off.
-
-    Where the scale ends before the data they must be clipped: a drawing makes room for all its dots, seen or not.
+    The template may name ``values``, parts of its own and of `shared.json`, colours, and columns of the table.
     """
-    return drawn_as("point", encoding, opacity=0, size=80, **({"clip": True} if clip else {}))
+    if table is None:
+        return None
+    layout = _layout(template)
+    known = {**dict.fromkeys(table.columns, True), **COLOURS, "columns": table.columns, **values}
+    known = _with_parts(layout, _with_parts(_layout("shared"), known))
+    title, caption, wide, spec = (filled(layout.get(key, False), known) for key in ("title", "caption", "wide", "spec"))
+    return Figure(name or template, title, caption, table, spec, wide)
 
 
-def table_of(name: str, title: str, columns: Sequence[str], rows: Sequence[Sequence[Value]]) -> Table:
-    """A table from any rows."""
-    return Table(name, title, tuple(columns), tuple(tuple(row) for row in rows))
+@cache
+def _layout(template: str) -> Spec:
+    text = resources.files("evidentia.report.page").joinpath("figures", f"{template}.json").read_text(encoding="utf-8")
+    layout: Spec = json.loads(text)
+    return layout
+
+
+def _with_parts(layout: Mapping[str, Any], known: Mapping[str, Any]) -> Spec:
+    """What is known, and the tooltips and parts of a template, in their order."""
+    known = dict(known)
+    for name, columns in layout.get("tooltips", {}).items():
+        known[name] = _tooltip(filled(columns, known), known["columns"])
+    for name, part in layout.get("parts", {}).items():
+        known[name] = filled(part, known)
+    return known
+
+
+def filled(part: Any, known: Mapping[str, Any]) -> Any:
+    """A part of a template with its values: ``$name`` becomes a value, ``${name}`` a text inside of one.
+
+    An object is left out where what its ``when`` names is not known, or nothing. A list has the entries of ``draw``
+    once for every object of ``each``, whose members are known inside.
+
+    >>> filled({"a": "$n", "b": ["t=${n}", {"when": "m"}], "c": [{"each": "$l", "draw": ["$k"]}]}, {"n": 1, "l": [{"k": 2}]})
+    {'a': 1, 'b': ['t=1'], 'c': [2]}
+    """
+    if isinstance(part, dict):
+        kept = ((key, inner) for key, inner in part.items() if key != "when" and _is_wanted(inner, known))
+        return {_text(key, known): filled(inner, known) for key, inner in kept}
+    if isinstance(part, list):
+        return [entry for inner in part if _is_wanted(inner, known) for entry in _entries(inner, known)]
+    return _text(part, known) if isinstance(part, str) else part
+
+
+def _is_wanted(part: Any, known: Mapping[str, Any]) -> bool:
+    return not isinstance(part, dict) or "when" not in part or bool(known.get(_text(part["when"], known)))
+
+
+def _entries(part: Any, known: Mapping[str, Any]) -> list[Any]:
+    if not isinstance(part, dict) or "each" not in part:
+        return [filled(part, known)]
+    rows = filled(part["each"], known)
+    return [entry for row in rows for entry in filled(part["draw"], _with_parts(part, {**known, **row}))]
+
+
+def _text(text: str, known: Mapping[str, Any]) -> Any:
+    if text.startswith("$") and text[1:].isidentifier():
+        return known[text[1:]]
+    return Template(text).substitute(known) if "${" in text else text
+
+
+def _tooltip(titles: Mapping[str, str], columns: Sequence[str]) -> list[Spec]:
+    """What hovering shows of the columns that there are: texts are marked with ``:n``, counts with ``:c``."""
+    parts = [(*column.partition(":")[::2], title) for column, title in titles.items()]
+    forms = {"n": {}, "c": {"format": ","}, "": {"format": ".4f"}}
+    return [
+        {"field": name, "type": "nominal" if kind == "n" else "quantitative", "title": title, **forms[kind]}
+        for name, kind, title in parts
+        if name in columns
+    ]

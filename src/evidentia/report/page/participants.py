@@ -17,10 +17,9 @@ from typing import Any
 import polars as pl
 
 from evidentia.report.page.content import Content
-from evidentia.report.page.pseudonyms import key_of, pseudonyms
+from evidentia.report.page.pseudonyms import hashed, in_order, key_of, pseudonyms
 from evidentia.results import loads
 from evidentia.tables.cells import QUOTED
-from evidentia.tables.order import by_number
 
 ITEM_FILES = ("items.csv", "against_items.csv")
 FIRST = re.compile(r"(?<=first: )(?:'([^'\n]*)'|\"([^\"\n]*)\"|([0-9.+-]+))")  # how a message names somebody
@@ -47,7 +46,7 @@ class Participants:
 
         def hidden(match: re.Match[str]) -> str:
             name = next(part for part in match.groups() if part is not None)
-            return f"'{self.names.get(name) or 'x-' + _hashed(name, self.key)}'"
+            return f"'{self.names.get(name) or 'x-' + hashed(name, self.key)}'"
 
         words = FIRST.sub(hidden, words)
         return NAMED.sub(lambda match: f"'{self.names.get(match[1], match[1])}'", words)
@@ -94,14 +93,8 @@ def _item_tables(folder: Path) -> dict[str, Columns]:
 def _participants(folder: Path, tables: Mapping[str, Columns]) -> Participants:
     """Pseudonyms for everybody in the items."""
     key = key_of(folder, ITEM_FILES[0])
-    own, *others = (set(columns["cluster_id"]) for columns in tables.values())
-    ordered = [*by_number(own), *by_number(set().union(*others) - own)]
-    width = len(str(len(ordered)))
-    return Participants({name: f"p{place:0{width}}-{_hashed(name, key)}" for place, name in enumerate(ordered, 1)}, key)
-
-
-def _hashed(name: str, key: bytes) -> str:
-    return pseudonyms([name], key)[name].partition("-")[2]
+    ids = in_order(*(columns["cluster_id"] for columns in tables.values()))
+    return Participants(pseudonyms(ids, key), key)
 
 
 def _notes(summary: Mapping[str, Any]) -> list[str]:

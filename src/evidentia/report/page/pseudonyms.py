@@ -68,7 +68,7 @@ def pseudonyms(ids: Sequence[str], key: bytes) -> dict[str, str]:
     True
     """
     width = len(str(len(ids)))
-    return {name: f"p{place:0{width}}-{_hashed(name, key)}" for place, name in enumerate(ids, 1)}
+    return {name: f"p{place:0{width}}-{hashed(name, key)}" for place, name in enumerate(ids, 1)}
 
 
 def in_order(*parts: Iterable[str]) -> list[str]:
@@ -83,7 +83,8 @@ def in_order(*parts: Iterable[str]) -> list[str]:
     return list(ordered)
 
 
-def _hashed(name: str, key: bytes) -> str:
+def hashed(name: str, key: bytes) -> str:
+    """The keyed hash of an id, as far as it is shown."""
     return hmac.new(key, name.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()[:SHOWN_DIGITS]
 
 

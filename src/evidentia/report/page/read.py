@@ -22,19 +22,19 @@ from evidentia.evaluation.files import (
     SELECTIVE_MANIFEST_SCHEMA,
     manifest_of,
 )
-from evidentia.report.page.content import Content, Kind
+from evidentia.report.page.content import Content, PageKind
 from evidentia.report.page.errors import errors_of
 from evidentia.report.page.mentions import Mentions, group_names, hidden_manifest, hidden_summary, posts_named
 from evidentia.report.page.participants import with_items
 from evidentia.report.page.pseudonyms import Aliases, in_order, key_of, pseudonyms, sentence_aliases
 from evidentia.report.page.texts import texts_of
 from evidentia.report.page.tune_grid import tune_grid
-from evidentia.report.tables import Table, Value
+from evidentia.report.tables import TITLES, Table, Value
 from evidentia.results import dumps_by_line, loads
 from evidentia.tables import read_run
 from evidentia.tables.cells import QUOTED
 
-KINDS: dict[str, Kind] = {
+KINDS: dict[str, PageKind] = {
     MANIFEST_SCHEMA: "evaluation",
     SELECTIVE_MANIFEST_SCHEMA: "selective",
     COMPARISON_MANIFEST_SCHEMA: "comparison",
@@ -43,26 +43,6 @@ KINDS: dict[str, Kind] = {
 BY_LINE = ("measures", "not_computed", "other_definitions", "checks")  # as summary.json is written
 UIDS = ("gold_sent_uids", "ranked_sent_uids", "selected_sent_uids")
 TUNE_COLUMNS = ("post_id", "criterion_id", "fold", "split", "has_evidence", "prob", "raw_prob", "detection_score")
-TITLES = {
-    "measures": "All measures",
-    "folds": "Per fold",
-    "criteria": "Per criterion",
-    "states": "Per state",
-    "evidence": "With and without evidence",
-    "confusion": "Confusion at each operating point",
-    "reliability": "Reliability",
-    "other_definitions": "Same name, other definition",
-    "attribution": "Where evidence was lost",
-    "dynamic_k": "Chosen K against the best K",
-    "matched_coverage": "Mean loss at matched coverage",
-    "tie_sensitivity": "How much the order of tied confidences matters",
-    "signals": "Confidence signals, best first",
-    "deltas_measures": "Differences",
-    "deltas_criteria": "Differences per criterion",
-    "deltas_coverage": "Differences at matched coverage",
-    "deltas_truncated": "Differences of areas up to a coverage",
-    "coverages": "Where the two can be compared",
-}
 
 
 def read_content(folder: Path, *, show_ids: bool = False, texts: Mapping[str, str] | None = None) -> Content:
@@ -79,7 +59,7 @@ def read_content(folder: Path, *, show_ids: bool = False, texts: Mapping[str, st
         summary=_summary(folder, kind, run),
         manifest=_told(manifest, run),
         verification=verification_of(folder),
-        tables=tuple(_table(path, TITLES, run) for path in sorted((folder / "tables").glob("*.csv"))),
+        tables=tuple(_table(path, run) for path in sorted((folder / "tables").glob("*.csv"))),
         figures=(
             *(_figure(path) for path in sorted((folder / "figures").glob("*.csv"))),
             *tune_grid(folder, manifest),
@@ -197,7 +177,7 @@ def _plain(column: str) -> pl.Expr:
     return pl.col(column).fill_null("").str.replace(QUOTED.pattern, "$1")
 
 
-def _summary(folder: Path, kind: Kind, run: _Run) -> str:
+def _summary(folder: Path, kind: PageKind, run: _Run) -> str:
     """The numbers as they were written; only where messages name ids, they do not."""
     text = (folder / ("comparison.json" if kind == "comparison" else "summary.json")).read_text(encoding="utf-8")
     if not run.aliases.posts:
@@ -236,7 +216,7 @@ def verification_of(folder: Path) -> dict[str, Any] | None:
         return None
 
 
-def _name(manifest: Mapping[str, Any], kind: Kind) -> str:
+def _name(manifest: Mapping[str, Any], kind: PageKind) -> str:
     if kind == "comparison":
         first, *others = dict.fromkeys(str(entry["role"]) for entry in manifest["inputs"])
         return f"{', '.join(others)} against {first}"
@@ -252,9 +232,9 @@ def _name(manifest: Mapping[str, Any], kind: Kind) -> str:
     return names[0] if names else "a run in memory"
 
 
-def _table(path: Path, titles: Mapping[str, str], run: _Run) -> Table:
+def _table(path: Path, run: _Run) -> Table:
     columns, rows = _csv(path)
-    title = titles.get(path.stem) or f"Per {columns[0]}"
+    title = TITLES.get(path.stem) or f"Per {columns[0]}"
     name = run.aliases.post if columns[0] == "post_id" else run.named
     return Table(path.stem, title, columns, tuple((name(row[0]), *map(_cell, row[1:])) for row in rows))
 

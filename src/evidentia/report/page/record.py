@@ -15,8 +15,8 @@ from evidentia.results import dumps, loads
 
 RECORD = "report.json"
 SCHEMA = "evidentia.report/1"
-FORMATS = frozenset({"html", "svg", "png", "csv", "latex", "md"})
-ENDINGS = {"html": "report.html", "latex": "report.tex", "md": "report.md"}
+PAGE = "report.html"
+FILES = {"html": PAGE, "svg": "figures", "png": "figures", "csv": "figures", "latex": "report.tex", "md": "report.md"}
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def read_record(folder: Path) -> dict[str, Drawing]:
         text = (folder / RECORD).read_text(encoding="utf-8")
         formats = loads(text)["formats"]
         record = {str(name): Drawing(**entry) for name, entry in formats.items()}
-        plain = set(record) <= FORMATS and all(_is_plain(entry) for entry in record.values())
+        plain = record.keys() <= FILES.keys() and all(_is_plain(entry) for entry in record.values())
         if plain and record_text(record) == text:
             return record
     except OSError:
@@ -89,7 +89,7 @@ def format_of(name: str) -> str | None:
     """
     if name.startswith("figures/"):
         return name.rpartition(".")[2]
-    return next((kind for kind, file in ENDINGS.items() if file == name), None)
+    return next((kind for kind, file in FILES.items() if file == name), None)
 
 
 def formats_present(names: Iterable[str]) -> tuple[str, ...]:

@@ -9,13 +9,13 @@ from typing import Any
 
 from evidentia.errors import InputError, OutputError
 from evidentia.evaluation.files import manifest_of
-from evidentia.report.page.content import Content
+from evidentia.report.page.content import Content, unpack
 from evidentia.report.page.differences import page_differences, text_differences
-from evidentia.report.page.pack import unpack
-from evidentia.report.page.png import same_picture
+from evidentia.report.page.images import same_picture
 from evidentia.report.page.pseudonyms import KEY_FILE, derived_key
 from evidentia.report.page.read import KINDS, read_content, verification_of
 from evidentia.report.page.record import (
+    PAGE,
     RECORD,
     Drawing,
     drawing,
@@ -26,7 +26,7 @@ from evidentia.report.page.record import (
     versions,
 )
 from evidentia.report.page.render import render
-from evidentia.report.page.write import BROKEN, DATA, PAGE, files_of, write_report
+from evidentia.report.page.write import BROKEN, DATA, files_of, write_report
 from evidentia.results.folder import replace_file
 from evidentia.verify.tally import Mismatch
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from functools import cache
 from importlib.metadata import version
 from typing import Any
@@ -12,11 +13,10 @@ from markupsafe import Markup
 
 from evidentia.errors import counted
 from evidentia.report.page.comparison_page import comparison_page
-from evidentia.report.page.content import Content
+from evidentia.report.page.content import MARK, Content, pack
 from evidentia.report.page.evaluation_page import evaluation_page
 from evidentia.report.page.figure import Figure
 from evidentia.report.page.javascript import vega_bundle
-from evidentia.report.page.pack import MARK, pack
 from evidentia.report.page.selective_page import selective_page
 from evidentia.report.page.theme import config
 from evidentia.report.page.words import per_thousand
@@ -28,7 +28,7 @@ PAGES = {"evaluation": evaluation_page, "selective": selective_page, "comparison
 
 def render(content: Content) -> str:
     """The page, the same bytes for the same content and version."""
-    page = PAGES[content.kind](content)
+    page = {**_every_page(content), **PAGES[content.kind](content)}
     environment = _environment()
     template = environment.get_template(f"{content.kind}.html")
     return template.render(
@@ -42,6 +42,31 @@ def render(content: Content) -> str:
         theme=script_json(config(ink="INK", faint="FAINT")),
         carried=Markup(f"{MARK}{pack(content)}</script>"),
     )
+
+
+def _every_page(content: Content) -> dict[str, Any]:
+    """What pages of all kinds show; a comparison has no measures and no checks of its own."""
+    numbers = content.numbers
+    checks = numbers.get("checks", ())
+    return {
+        "title": f"Evidentia: {content.name}",
+        "numbers": numbers,
+        "measures": numbers.get("measures", {}),
+        "state": verification_state(content),
+        "checks": checks,
+        "check_counts": Counter(check["status"] for check in checks),
+    }
+
+
+def verification_state(content: Content) -> dict[str, str]:
+    """Not yet verified, passed or failed: the first thing that a reader should know."""
+    verification = content.verification
+    if verification is None or not verification["current"]:
+        return {"kind": "none", "words": "Not yet verified", "more": "run: evidentia verify OUT"}
+    compared, wrong = f"{verification['comparisons']:,} comparisons", verification["mismatches"]
+    if wrong or not verification["comparisons"]:
+        return {"kind": "failed", "words": "Verification failed", "more": f"{wrong:,} of {compared} do not match"}
+    return {"kind": "passed", "words": "Independently verified", "more": f"{compared}, no mismatch"}
 
 
 @cache

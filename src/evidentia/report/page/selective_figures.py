@@ -2,96 +2,161 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
-from evidentia.report.page.figure import Figure, Spec, table_of, tooltip, x
-from evidentia.report.page.selective_view import DrawnSystem, SelectiveView
-from evidentia.report.page.theme import BLUE, GREY, ORANGE, PURPLE
-from evidentia.report.tables import Table, Value
+from evidentia.report.page.figure import Figure, Row, draw, table_of
+from evidentia.report.page.selective_view import (
+    Delta,
+    DrawnSystem,
+    SelectiveView,
+    coverage_of,
+    labels,
+    measure_of,
+    signal_of,
+    verdict_of,
+)
+from evidentia.report.page.theme import BLUE, GREY, ORANGE, SKY, VERMILLION
+from evidentia.report.tables import Table
+from evidentia.report.wording import wording
 from evidentia.results.names import parse_name
 
 MOST_POINTS = 500
+MOST_ITEMS = 24  # rows of the picture of items; with more kinds of items they are drawn as one
 SIDES = (BLUE, ORANGE)
-SHARE = {"format": ".3~%", "grid": False, "tickCount": 6}
-Rows = list[tuple[Value, ...]]
+OUTCOMES = {
+    "exact": BLUE,
+    "off by up to one point": SKY,
+    "further off": VERMILLION,
+    "answered": BLUE,
+    "abstained": "#a3afbb",
+}
+COLOURS = {"better": BLUE, "worse": VERMILLION, "no difference shown": GREY, "differs": ORANGE}
+FORESTS = wording("selective_forests")  # the family of differences, and what their axis is about
 
 
-def curve_figures(view: SelectiveView) -> tuple[Figure, ...]:
+def item_figures(view: SelectiveView) -> list[Figure | None]:
+    """One picture for each system of what becomes of its items."""
+    return [_items(view, system) for system in view.systems if system.items in view.content.items]
+
+
+def curve_figures(view: SelectiveView) -> list[Figure | None]:
     """Risk and joint risk over coverage, a pair for each signal, best signal first."""
-    made = [_curve(view, signal, column) for signal in view.stems for column in ("risk", "joint_risk")]
-    return tuple(figure for figure in made if figure is not None)
+    return [_curve(view, signal, column) for signal in view.stems for column in ("risk", "joint_risk")]
 
 
-def signal_figures(view: SelectiveView) -> tuple[Figure, ...]:
+def signal_figures(view: SelectiveView) -> list[Figure | None]:
     """Which confidence is worth most, and what ties do to the areas."""
-    made = (_ranking(view), _ties(view, "AURC"), _ties(view, "AUGRC"), _overlay(view))
-    return tuple(figure for figure in made if figure is not None)
+    return [_ranking(view), _ties(view, "AURC"), _ties(view, "AUGRC"), _overlay(view)]
+
+
+def matched_figures(view: SelectiveView) -> list[Figure | None]:
+    """The mean error at each coverage: of two systems by each signal, or of one system by all signals."""
+    if view.comparison is None:
+        rows = [row for signal in view.stems for row in _own_rows(view, signal, view.labels[signal])]
+        return [_matched(view, "matched", "Error at each coverage", rows, "confidence")]
+    return [
+        _matched(
+            view,
+            f"matched_{stem}",
+            f"Error at the same coverage by {view.labels[signal]}",
+            [*_own_rows(view, signal, view.systems[0].label), *_their_rows(view, signal)],
+            "system",
+        )
+        for signal, stem in view.stems.items()
+    ]
+
+
+def forest_figures(view: SelectiveView) -> list[Figure | None]:
+    """The differences that were tested, with intervals and what they mean; those on one scale in one figure."""
+    tested = [d for d in (view.comparison or {}).get("deltas", ()) if d["p"] is not None]
+    return [
+        _forest(view, f"deltas_{name}", title, [d for d in tested if _scale(d) == name])
+        for name, title in FORESTS.items()
+    ]
+
+
+def _items(view: SelectiveView, system: DrawnSystem) -> Figure | None:
+    columns, there = view.content.items[system.items], set(view.content.items["items"]["cluster_id"])
+    kept = zip(*(columns[name] for name in ("cluster_id", "item", "pred", "gt")), strict=True)
+    outcomes = [(item, _outcome(view, pred, gt)) for cluster, item, pred, gt in kept if cluster in there]
+    kinds = list(dict.fromkeys(item for item, _ in outcomes))
+    together = not view.people or len(kinds) > MOST_ITEMS
+    counts = Counter(("all items" if together else item, outcome) for item, outcome in outcomes)
+    rows = [
+        (item, outcome, counts[item, outcome])
+        for item in (["all items"] if together else kinds)
+        for outcome in OUTCOMES
+        if counts[item, outcome]
+    ]
+    present = [outcome for outcome in OUTCOMES if any(row[1] == outcome for row in rows)]
+    people = " Colours are its errors against the recorded score, not how severe anything is."
+    return draw(
+        "items",
+        Table("items", "", ("item", "outcome", "items"), tuple(rows)),
+        name=f"{system.prefix}items",
+        system=system.label,
+        step=46 if together else 25,
+        outcomes=present,
+        range=[OUTCOMES[outcome] for outcome in present],
+        colours=people if view.people else "",
+    )
+
+
+def _outcome(view: SelectiveView, pred: str, gt: str) -> str:
+    if not pred:
+        return "abstained"
+    if not view.people:
+        return "answered"
+    error = abs(float(pred) - float(gt))
+    return "exact" if error == 0 else "off by up to one point" if error <= 1 else "further off"
 
 
 def _curve(view: SelectiveView, signal: str, column: str) -> Figure | None:
     """One curve for each system, with its band, its end, and how far both reach."""
-    drawn = {system.label: found for system in view.systems if (found := _drawn(view, system, signal, column))}
-    rows, shown = [row for found in drawn.values() for row in found], list(drawn)
-    if not rows:
-        return None
-    joint = column == "joint_risk"
-    label, up = view.labels[signal], "Joint risk" if joint else "Mean error of what is answered"
-    table = table_of(column, up, ("system", "part", "coverage", "risk", "low", "high"), rows)
-    across = x("coverage", "Coverage: share of items answered", scale={"domain": [0, 1]}, axis=SHARE)
-    height = x("risk", up, axis={"tickCount": 5})
-    colour = {
-        "field": "system",
-        "type": "nominal",
-        "scale": {"domain": shown, "range": list(SIDES[: len(shown)])},
-        "legend": None if len(shown) < 2 else {"symbolType": "stroke", "symbolStrokeWidth": 3, "symbolOpacity": 1},
-    }
-    hover = tooltip(
-        *(("system:n", "system"), ("coverage", "coverage"), ("risk", up.lower())),
-        *(("low", f"{view.percent} from"), ("high", "to")),
+    drawn = {system.label: rows for system in view.systems if (rows := _points(view, system, signal, column))}
+    rows = [row for own in drawn.values() for row in own]
+    shaded = f" Shaded: pointwise {view.percent} intervals, {view.dataset['unit']}s resampled."
+    bands = shaded if any(row[1] == "band" for row in rows) else ""
+    legend = {"symbolType": "stroke", "symbolStrokeWidth": 3, "symbolOpacity": 1}
+    return draw(
+        column,
+        table_of(("system", "part", "coverage", "risk", "low", "high"), rows),
+        name=f"{column}_{view.stems[signal]}",
+        label=view.labels[signal],
+        percent=view.percent,
+        scale={"domain": list(drawn), "range": list(SIDES[: len(drawn)])},
+        legend=None if len(drawn) < 2 else legend,
+        common=(view.comparison or {}).get("common_coverage"),
+        remarks=f"{bands}{_of_abs(view)}",
     )
-    band = {"x": across, "y": x("low", up), "y2": {"field": "high"}, "color": colour}
-    line = {"x": across, "y": height, "color": colour}
-    layers: list[Spec] = [
-        *_reach(view),
-        {"transform": _only("band"), "mark": {"type": "area", "opacity": 0.16}, "encoding": band},
-        {"transform": _only("curve"), "mark": {"type": "line", "strokeWidth": 2.2, "clip": True}, "encoding": line},
-        {
-            "transform": _only("end"),
-            "mark": {"type": "point", "filled": True, "size": 90, "opacity": 1},
-            "encoding": line,
-        },
-        {"mark": {"type": "point", "filled": True, "opacity": 0, "size": 90}, "encoding": line | {"tooltip": hover}},
-    ]
-    ends = "Each curve ends in a dot, at its Cmax: beyond it the system does not answer."
-    what = (
-        "Error that reaches a reader, spread over all items: what is left open adds none. The area below is AUGRC, up to its scale."
-        if joint
-        else "Items are taken in from the surest on; the curve is their mean error so far. The area below is AURC."
-    )
-    bands = f" Shaded: pointwise {view.percent} intervals, {_units(view)} resampled." if _has_bands(rows) else ""
-    title = f"{'Generalised risk (joint risk)' if joint else 'Risk and coverage'} by {label}"
-    spec = {"width": "container", "height": 300, "layer": layers}
-    return Figure(f"{column}_{view.stems[signal]}", title, f"{what} {ends}{bands}{_of_abs(view)}", table, spec)
 
 
-def _drawn(view: SelectiveView, system: DrawnSystem, signal: str, column: str) -> Rows:
+def _points(view: SelectiveView, system: DrawnSystem, signal: str, column: str) -> list[Row]:
     """A curve's points, at most 500, its band where there is one, and its end."""
-    stem = view.stems[signal]
-    steps = view.content.figure(f"{system.prefix}risk_coverage_{stem}")
-    if steps is None or not steps.rows:
+    points = _cells(view, f"{system.prefix}risk_coverage_{view.stems[signal]}", "coverage", column)
+    if not points:
         return []
-    points = [_cells(steps, row, "coverage", column) for row in thinned(steps.rows)]
-    made: Rows = [(system.label, "curve", *point, None, None) for point in points]
-    bands = view.content.figure(f"{system.prefix}risk_coverage_band_{stem}")
-    for row in () if bands is None else bands.rows:
-        cells = _cells(bands, row, "coverage", column, f"{column}_low", f"{column}_high")
-        if cells[1] is not None and cells[2] is not None:
-            made.append((system.label, "band", *cells))
-    return [*made, (system.label, "end", *points[-1], None, None)]
+    bands = f"{system.prefix}risk_coverage_band_{view.stems[signal]}"
+    limits = _cells(view, bands, "coverage", column, f"{column}_low", f"{column}_high")
+    points = thinned(points)
+    return [
+        *((system.label, "curve", *point, None, None) for point in points),
+        *((system.label, "band", *cells) for cells in limits if cells[1] is not None and cells[2] is not None),
+        (system.label, "end", *points[-1], None, None),
+    ]
 
 
-def thinned(rows: Sequence[tuple[Value, ...]], most: int = MOST_POINTS) -> list[tuple[Value, ...]]:
+def _cells(view: SelectiveView, figure: str, *columns: str) -> list[Row]:
+    """Some columns of a figure's data; nothing where there is no such figure."""
+    table = view.content.figure(figure)
+    if table is None:
+        return []
+    places = [table.columns.index(column) for column in columns]
+    return [tuple(row[place] for place in places) for row in table.rows]
+
+
+def thinned(rows: Sequence[Row], most: int = MOST_POINTS) -> list[Row]:
     """Evenly spaced rows, the first and the last among them.
 
     >>> [row[0] for row in thinned([(k,) for k in range(10)], 4)]
@@ -105,174 +170,119 @@ def thinned(rows: Sequence[tuple[Value, ...]], most: int = MOST_POINTS) -> list[
 
 def _overlay(view: SelectiveView) -> Figure | None:
     """The curves of all signals of the run itself, without bands."""
-    if len(view.stems) < 2:
-        return None
-    rows: Rows = []
-    for signal, stem in view.stems.items():
-        steps = view.content.figure(f"risk_coverage_{stem}")
-        for row in () if steps is None else thinned(steps.rows):
-            rows.append((view.labels[signal], *_cells(steps, row, "coverage", "risk")))
-    if not rows:
-        return None
-    table = table_of("signals_risk", "Risk by signal", ("confidence", "coverage", "risk"), rows)
-    encoding = {
-        "x": x("coverage", "Coverage: share of items answered", scale={"domain": [0, 1]}, axis=SHARE),
-        "y": x("risk", "Mean error of what is answered", axis={"tickCount": 5}),
-        "color": {
-            "field": "confidence",
-            "type": "nominal",
-            "scale": {"domain": [view.labels[signal] for signal in view.stems]},
-            "legend": {"symbolType": "stroke", "symbolStrokeWidth": 3, "columns": 3},
-        },
-    }
-    hover = tooltip(("confidence:n", "confidence"), ("coverage", "coverage"), ("risk", "mean error"))
-    layers = [
-        {"mark": {"type": "line", "strokeWidth": 2}, "encoding": encoding},
-        {
-            "mark": {"type": "point", "filled": True, "opacity": 0, "size": 70},
-            "encoding": encoding | {"tooltip": hover},
-        },
+    rows: list[Row] = [
+        (view.labels[signal], *cells)
+        for signal, stem in (view.stems.items() if len(view.stems) > 1 else ())
+        for cells in thinned(_cells(view, f"risk_coverage_{stem}", "coverage", "risk"))
     ]
-    words = (
-        f"The same answers of {view.systems[0].label}, put in order by each confidence. A good confidence keeps the curve low for "
-        f"long; all end in the same point.{_of_abs(view)}"
-    )
-    spec = {"width": "container", "height": 300, "layer": layers}
-    return Figure("signals_risk", "All confidence signals", words, table, spec, wide=True)
+    table, signals = table_of(("confidence", "coverage", "risk"), rows), [view.labels[signal] for signal in view.stems]
+    return draw("signals_risk", table, system=view.systems[0].label, signals=signals, remark=_of_abs(view))
 
 
 def _ranking(view: SelectiveView) -> Figure | None:
-    rows: Rows = [
+    rows: list[Row] = [
         (view.labels[signal], place, entry["value"], *(entry["ci"] or (None, None)))
         for place, (signal, (_, entry)) in enumerate(view.excess.items(), 1)
         if signal in view.ranked
     ]
-    if not rows:
-        return None
-    table = table_of("signals", "Signals", ("confidence", "rank", "eAURC", "low", "high"), rows)
-    hover = tooltip(
-        ("confidence:n", "confidence"), ("rank:c", "rank"), ("eAURC", "eAURC"), ("low", "from"), ("high", "to")
-    )
-    across = x(
-        "eAURC", "eAURC: what the confidence costs (0 is a perfect order)", scale={"zero": True}, axis={"tickCount": 5}
-    )
-    spec = {
-        "width": "container",
-        "height": {"step": 34},
-        "encoding": {"y": row_axis("confidence")},
-        "layer": [
-            {
-                "mark": {"type": "rule", "color": BLUE, "strokeWidth": 3, "opacity": 0.45},
-                "encoding": {"x": x("low", ""), "x2": {"field": "high"}},
-            },
-            {"mark": _dot(BLUE, 110), "encoding": {"x": across, "tooltip": hover}},
-        ],
-    }
-    one = " Choosing one here is exploration: confirm it on other data." if len(rows) > 1 else ""
-    words = (
-        f"Excess area over a perfect order of the same answers, with {view.percent} intervals, best first. Intervals that "
-        f"overlap widely leave the order open.{one}"
-    )
-    return Figure("signals", "Which confidence knows best when it is wrong?", words, table, spec, wide=True)
+    advice = " Choosing one here is exploration: confirm it on other data." if len(rows) > 1 else ""
+    table = table_of(("confidence", "rank", "eAURC", "low", "high"), rows)
+    return draw("signals", table, percent=view.percent, advice=advice)
 
 
 def _ties(view: SelectiveView, base: str) -> Figure | None:
-    rows: Rows = []
+    rows: list[Row] = []
     for name, entry in view.measures.items():
-        ties = entry["details"].get("tie_sensitivity")
-        parsed = parse_name(name)
+        ties, parsed = entry["details"].get("tie_sensitivity"), parse_name(name)
         unusual = view.loss is None and parsed.params
         if ties is None or entry["degenerate"] or parsed.base != base or unusual:
             continue
         label = view.labels[entry["details"]["confidence"]]
         rows.append((label, ties["best"], ties["expected"], ties["worst"], entry["value"], ties["tied_items"]))
-    if not rows:
-        return None
     order = [view.labels[signal] for signal in view.stems]
     rows.sort(key=lambda row: order.index(str(row[0])))
-    table = table_of(
-        f"ties_{base}", f"Ties: {base}", ("confidence", "best", "expected", "worst", "reported", "tied"), rows
-    )
-    hover = tooltip(
-        *(("confidence:n", "confidence"), ("best", "best order"), ("expected", "expected"), ("worst", "worst order")),
-        *(("reported", "as reported"), ("tied:c", "tied items")),
-    )
-    zero = {"scale": {"zero": True}, "axis": {"tickCount": 5}}
-    spec = {
-        "width": "container",
-        "height": {"step": 34},
-        "encoding": {"y": row_axis("confidence"), "tooltip": hover},
-        "layer": [
-            {
-                "mark": {"type": "bar", "color": PURPLE, "opacity": 0.35, "height": 12, "cornerRadius": 6},
-                "encoding": {"x": x("best", base, **zero), "x2": {"field": "worst"}},
-            },
-            {
-                "mark": {"type": "tick", "color": PURPLE, "thickness": 3, "height": 22},
-                "encoding": {"x": x("expected", base)},
-            },
-            {"mark": _dot(BLUE, 80), "encoding": {"x": x("reported", base)}},
-        ],
-    }
-    words = (
-        "Items of equal confidence can be put in any order. The bar runs from the luckiest to the unluckiest one, the tick is the "
-        "mean over all of them, the dot is what is reported. A long bar: the confidence is too coarse to tell."
-    )
-    return Figure(f"ties_{base}", f"How much ties matter: {base}", words, table, spec)
+    table = table_of(("confidence", "best", "expected", "worst", "reported", "tied"), rows)
+    return draw("ties", table, name=f"ties_{base}", base=base)
 
 
-def _reach(view: SelectiveView) -> list[Spec]:
-    """A line where the first of two systems stops answering."""
-    if view.comparison is None:
-        return []
-    data = {"values": [{"at": view.comparison["common_coverage"], "words": "both answer up to here"}]}
-    across = {"x": {"field": "at", "type": "quantitative"}}
+def _own_rows(view: SelectiveView, signal: str, label: str) -> list[Row]:
     return [
-        {"data": data, "mark": {"type": "rule", "strokeDash": [4, 4], "color": GREY}, "encoding": across},
-        {
-            "data": data,
-            "mark": {"type": "text", "align": "right", "dx": -6, "y": 8, "fontSize": 11},
-            "encoding": across | {"text": {"field": "words"}},
-        },
+        (label, entry["details"]["coverage"], entry["value"], *(entry["ci"] or (None, None)))
+        for name, entry in view.measures.items()
+        if coverage_of(name) is not None and entry["details"]["confidence"] == signal and entry["value"] is not None
     ]
 
 
-def row_axis(name: str) -> Spec:
-    """Rows with their names to the left, in the order of the data."""
-    return {
-        "field": name,
-        "type": "nominal",
-        "sort": None,
-        "title": None,
-        "axis": {"ticks": False, "domain": False, "labelPadding": 8, "labelLimit": 150},
-    }
+def _their_rows(view: SelectiveView, signal: str) -> list[Row]:
+    """The other system's values from the comparison; their intervals are those of its band, which is of the absolute error."""
+    assert view.comparison is not None
+    other, absolute = view.systems[1], view.loss in {None, "abs"}
+    bands = f"{other.prefix}risk_coverage_band_{view.stems[signal]}"
+    limits = {cell[0]: cell[1:] for cell in _cells(view, bands, "coverage", "risk_low", "risk_high") if absolute}
+    rows: list[Row] = []
+    for delta in view.comparison["deltas"]:
+        coverage, value = coverage_of(delta["name"]), delta["baseline_value"]
+        if coverage is not None and value is not None and signal_of(delta) in {"", signal}:
+            rows.append((other.label, coverage, value, *limits.get(coverage, (None, None))))
+    return rows
 
 
-def _dot(colour: str, size: int) -> Spec:
-    return {"type": "point", "filled": True, "size": size, "color": colour, "opacity": 1}
+def _matched(view: SelectiveView, name: str, heading: str, rows: Sequence[Row], series: str) -> Figure | None:
+    domain = list(dict.fromkeys(str(row[0]) for row in rows))
+    up = "Mean error" if view.loss is None else f"Mean loss ({view.loss})"
+    sides = {"range": list(SIDES[: len(domain)])} if series == "system" else {}
+    return draw(
+        "matched",
+        table_of((series, "coverage", "error", "low", "high"), rows),
+        name=name,
+        series=series,
+        domain=domain,
+        several=len(domain) > 1,
+        scale={"domain": domain, **sides},
+        legend=None if len(domain) == 1 else {"columns": 3, "symbolOpacity": 1},
+        percent=view.percent,
+        heading=heading,
+        up=up,
+        tip=up.lower(),
+    )
 
 
-def _only(part: str) -> list[Any]:
-    return [{"filter": f"datum.part === '{part}'"}]
+def _forest(view: SelectiveView, name: str, heading: str, deltas: Sequence[Delta]) -> Figure | None:
+    signals = labels(dict.fromkeys(signal_of(delta) for delta in deltas if signal_of(delta)))
+    rows: list[Row] = [
+        (
+            *(measure_of(d), signals.get(signal_of(d), "any"), d["delta"], *(d["ci"] or (None, None))),
+            *(d["p_holm"], verdict_of(d)),
+        )
+        for d in deltas
+    ]
+    verdicts = [v for v in COLOURS if v != "differs" or any(row[6] == v for row in rows)]
+    listed = list(dict.fromkeys(row[1] for row in rows))
+    return draw(
+        "selective_forest",
+        table_of(("measure", "confidence", "difference", "low", "high", "p_holm", "verdict"), rows),
+        name=name,
+        heading=heading,
+        own=view.systems[0].label,
+        other=view.systems[-1].label,
+        percent=view.percent,
+        wide=name == "deltas_coverage_error",
+        order=list(dict.fromkeys(row[0] for row in rows)),
+        signals=listed,
+        several=len(listed) > 1,
+        step=15 if len(listed) > 1 else 24,
+        verdicts=verdicts,
+        colours=[COLOURS[verdict] for verdict in verdicts],
+    )
 
 
-def _cells(table: Table | None, row: tuple[Value, ...], *columns: str) -> tuple[Value, ...]:
-    assert table is not None
-    return tuple(row[table.columns.index(column)] for column in columns)
-
-
-def _has_bands(rows: Rows) -> bool:
-    return any(row[1] == "band" for row in rows)
-
-
-def _units(view: SelectiveView) -> str:
-    return f"{view.dataset['unit']}s"
+def _scale(delta: Delta) -> str:
+    """The family of a difference, and what its axis is about."""
+    base = parse_name(str(delta["name"])).base
+    return f"{delta['family']}_{'share' if base == 'Cmax' else 'joint' if base.endswith('AUGRC') else 'error'}"
 
 
 def _of_abs(view: SelectiveView) -> str:
     """Curves are of the absolute error, whatever loss the areas were asked for."""
-    return (
-        ""
-        if view.loss is None
-        else f" Drawn with the absolute error; the numbers of this result use the loss {view.loss}."
-    )
+    words = f" Drawn with the absolute error; the numbers of this result use the loss {view.loss}."
+    return "" if view.loss is None else words

@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from evidentia.report.page import selective_figures as drawn
 from evidentia.report.page.content import Content
-from evidentia.report.page.evaluation_page import verification_state
-from evidentia.report.page.selective_deltas import (
-    FAMILIES,
-    asides,
-    forest_figures,
-    key_of,
-    matched_figures,
-    verdict_of,
-)
-from evidentia.report.page.selective_figures import curve_figures, signal_figures
-from evidentia.report.page.selective_items import item_figures
-from evidentia.report.page.selective_view import SelectiveView
+from evidentia.report.page.selective_view import SelectiveView, asides, coverage_of, measure_of, signal_of, verdict_of
+from evidentia.report.wording import wording
 from evidentia.results.names import parse_name
 
 HALF = 0.5  # the coverage of the first screen, where the system reaches it
-KINDS = {
-    "answers": "How much is answered, and how well",
-    "coverage": "At the same coverage",
-    "areas": "Areas over everything that is answered",
-    "truncated": "Areas up to a coverage",
-    "oracle": "The best that any confidence could reach with these answers",
-}
+KINDS = wording("selective_kinds")
+AREAS = wording("selective_areas")
+FAMILIES = wording("selective_families")
 
 
 @dataclass(frozen=True)
@@ -47,30 +33,25 @@ class Card:
 def selective_page(content: Content) -> dict[str, Any]:
     """Everything that the template asks for."""
     view = SelectiveView(content)
-    numbers = content.numbers
-    items, curves, matched = item_figures(view), curve_figures(view), matched_figures(view)
-    signals, forests = signal_figures(view), forest_figures(view)
+    groups = {
+        "item_figures": drawn.item_figures(view),
+        "curve_figures": drawn.curve_figures(view),
+        "matched_figures": drawn.matched_figures(view),
+        "signal_figures": drawn.signal_figures(view),
+        "forest_figures": drawn.forest_figures(view),
+    }
+    figures = {name: [figure for figure in group if figure is not None] for name, group in groups.items()}
     return {
-        "title": f"Evidentia: {content.name}",
-        "numbers": numbers,
-        "measures": numbers["measures"],
-        "dataset": numbers["dataset"],
+        "dataset": view.dataset,
         "view": view,
-        "state": verification_state(content),
-        "checks": numbers["checks"],
-        "check_counts": Counter(check["status"] for check in numbers["checks"]),
         "cards": cards(view),
         "best": view.ranked[0] if view.ranked else None,
         "kinds": _kinds(view),
-        "matched_rows": _at_coverages(view),
+        "matched_rows": [(name, entry) for name, entry in view.measures.items() if coverage_of(name) is not None],
         "signal_rows": list(view.excess.items()),
         "compared": _compared(view),
-        "item_figures": items,
-        "curve_figures": curves,
-        "matched_figures": matched,
-        "signal_figures": signals,
-        "forest_figures": forests,
-        "figures": (*items, *curves, *matched, *signals, *forests),
+        **figures,
+        "figures": tuple(figure for group in figures.values() for figure in group),
         "scripts": ("selective.js",),
     }
 
@@ -78,27 +59,11 @@ def selective_page(content: Content) -> dict[str, Any]:
 def cards(view: SelectiveView) -> list[Card]:
     """The five numbers that matter most, of those that the result has."""
     signal = next(iter(view.stems), None)
-    made = [_cmax(view), _at_one_coverage(view, signal)]
-    for base, (title, words) in AREAS.items():
-        found = next((pair for pair in view.measures.items() if _is_area(*pair, base, signal)), None)
-        made.append(Card(found[0], title, found[1], words, signal, area=True) if found else None)
-    return [card for card in made if card is not None]
-
-
-AREAS = {
-    "AURC": (
-        "AURC",
-        "Error averaged over every willingness to answer, from the surest item on. 0 is perfect; it grows with coverage.",
-    ),
-    "AUGRC": (
-        "AUGRC",
-        "Error that reaches a reader, averaged likewise; what is left open adds none. A share of the largest error, 0 is perfect.",
-    ),
-    "eAURC": (
-        "eAURC",
-        "What the confidence costs: AURC above that of a perfect order of the same answers. 0: it knows when it is wrong.",
-    ),
-}
+    areas = []
+    for base, words in AREAS.items():
+        area = next((pair for pair in view.measures.items() if _is_area(*pair, base, signal)), None)
+        areas.append(Card(area[0], base, area[1], words, signal, area=True) if area else None)
+    return [card for card in (_cmax(view), _at_one_coverage(view, signal), *areas) if card is not None]
 
 
 def _cmax(view: SelectiveView) -> Card | None:
@@ -112,22 +77,21 @@ def _cmax(view: SelectiveView) -> Card | None:
 
 def _at_one_coverage(view: SelectiveView, signal: str | None) -> Card | None:
     """The mean error at half of the items where it is known, else at the largest coverage that is reached."""
-    found = {
-        float(entry["details"]["coverage"]): (name, entry)
+    at = {
+        coverage: (name, entry)
         for name, entry in view.measures.items()
-        if _cut(name) == "coverage" and entry["details"]["confidence"] == signal
+        if (coverage := coverage_of(name)) is not None and entry["details"]["confidence"] == signal
     }
-    reached = [coverage for coverage, (_, entry) in found.items() if entry["value"] is not None]
-    if not found:
+    if not at:
         return None
-    coverage = HALF if HALF in reached else max(reached, default=min(found))
-    name, entry = found[coverage]
-    top = view.dataset["item_max"]
-    scale = f", in points on a scale from 0 to {top:g}" if view.people and top is not None else ""
-    what = "error" if view.loss is None else f"loss ({view.loss})"
+    reached = [coverage for coverage, (_, entry) in at.items() if entry["value"] is not None]
+    coverage = HALF if HALF in reached else max(reached, default=min(at))
+    name, entry = at[coverage]
+    scale = f", in points on a scale {view.scale}" if view.scale else ""
+    loss = "error" if view.loss is None else f"loss ({view.loss})"
     half = "half" if coverage == HALF else f"{100 * coverage:g} %"
     words = (
-        f"Mean {what} when the surest {half} of all items is answered{scale}. Systems may be compared here: each answers "
+        f"Mean {loss} when the surest {half} of all items is answered{scale}. Systems may be compared here: each answers "
         "the same share."
     )
     return Card(name, f"Error at {100 * coverage:g} % coverage", entry, words, signal)
@@ -147,30 +111,25 @@ def _is_area(name: str, entry: Mapping[str, Any], base: str, signal: str | None)
     )
 
 
-def _cut(name: str) -> str | None:
-    cut = parse_name(name).cut
-    return None if cut is None else cut.kind
-
-
 def _kinds(view: SelectiveView) -> list[dict[str, Any]]:
     """All numbers, by what they are about."""
-    made: dict[str, list[tuple[str, Any]]] = {kind: [] for kind in KINDS}
+    by_kind: dict[str, list[tuple[str, Any]]] = {kind: [] for kind in KINDS}
     for name, entry in view.measures.items():
-        made[_kind(name)].append((name, entry))
-    return [{"name": kind, "title": KINDS[kind], "rows": rows} for kind, rows in made.items() if rows]
+        by_kind[_kind(name)].append((name, entry))
+    return [{"name": kind, "title": KINDS[kind], "rows": rows} for kind, rows in by_kind.items() if rows]
 
 
 def _kind(name: str) -> str:
     parsed = parse_name(name)
+    if parsed.group and parsed.group[0][0] == "item":
+        return "by_item"
+    if parsed.base.startswith("Total"):
+        return "totals"
     if parsed.cut is not None:
         return "coverage" if parsed.cut.kind == "coverage" else "truncated"
     if dict(parsed.params).get("order") == "oracle":
         return "oracle"
-    return "answers" if parsed.base in {"Cmax", "MAE"} else "areas"
-
-
-def _at_coverages(view: SelectiveView) -> list[tuple[str, Mapping[str, Any]]]:
-    return [(name, entry) for name, entry in view.measures.items() if _cut(name) == "coverage"]
+    return "answers" if parsed.base in {"Cmax", "MAE", "WeightedKappa"} else "areas"
 
 
 def _compared(view: SelectiveView) -> dict[str, Any] | None:
@@ -180,11 +139,12 @@ def _compared(view: SelectiveView) -> dict[str, Any] | None:
         return None
     deltas = [
         {
-            "key": key_of(delta),
+            "key": f"{delta['name']}|{delta['system']}|{delta['baseline']}",  # how its numbers are marked in a page
             "said": verdict_of(delta),
-            "signal": dict(parse_name(delta["name"]).group).get("confidence"),
+            "signal": signal_of(delta),
+            "measure": measure_of(delta),
+            "delta": delta,
         }
-        | {"measure": delta["name"].partition("[")[0], "delta": delta}
         for delta in comparison["deltas"]
     ]
     own, other = view.systems

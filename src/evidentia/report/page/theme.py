@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-BLUE, ORANGE, GREEN, VERMILLION, PURPLE, SKY, GREY = (
-    *("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#8795a5"),
-)
-STATES = {"NEG": "#9fb0c3", "UNCERTAIN": ORANGE, "POS": GREEN}
-STAGES = {"retriever cut": PURPLE, "gate": ORANGE, "K": BLUE, "ranking": VERMILLION}
+COLOURS = {
+    **{"BLUE": "#0072b2", "ORANGE": "#e69f00", "GREEN": "#009e73", "VERMILLION": "#d55e00"},
+    **{"PURPLE": "#cc79a7", "SKY": "#56b4e9", "GREY": "#8795a5"},
+}
+BLUE, ORANGE, GREEN, VERMILLION, PURPLE, SKY, GREY = COLOURS.values()
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'DejaVu Sans', sans-serif"
 
 
@@ -26,5 +26,5 @@ def config(*, ink: str = "#1f2933", faint: str = "#d9e0e7", font: str = FONT) ->
         "title": {"color": ink, "font": font, "fontSize": 13, "anchor": "start"},
         "view": {"stroke": None},
         "text": {"color": ink, "font": font},
-        "range": {"category": [BLUE, ORANGE, GREEN, VERMILLION, PURPLE, SKY, GREY]},
+        "range": {"category": [*COLOURS.values()]},
     }

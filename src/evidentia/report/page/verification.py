@@ -14,15 +14,14 @@ import polars as pl
 
 from evidentia.checks import check_again
 from evidentia.errors import InputError
-from evidentia.report.page.content import Content
+from evidentia.report.page.content import Content, unpack
 from evidentia.report.page.differences import page_differences
-from evidentia.report.page.pack import unpack
 from evidentia.report.page.read import UIDS
 from evidentia.report.page.render import render
 from evidentia.report.tables import Table
 from evidentia.report.write import csv_cell, csv_text
 from evidentia.results import dumps
-from evidentia.verify.run import Check, Progress, Verification, verify_carried
+from evidentia.verify.run import CheckCount, Progress, Verification, verify_carried
 from evidentia.verify.tally import Mismatch
 
 OF_CANDIDATES = "level=candidate"
@@ -33,7 +32,7 @@ GAMMA, GRID = "gamma_sweep", "tune_grid"
 class PageVerification:
     """What was found, and what a page does not carry enough for."""
 
-    found: Verification
+    verification: Verification
     left_out: tuple[str, ...]
 
 
@@ -60,14 +59,14 @@ def verify_page(path: Path, progress: Progress | None = None) -> PageVerificatio
     )
 
 
-def _drawn_again(content: Content, text: str) -> tuple[tuple[Check, tuple[Mismatch, ...]], tuple[str, ...]]:
+def _drawn_again(content: Content, text: str) -> tuple[tuple[CheckCount, tuple[Mismatch, ...]], tuple[str, ...]]:
     """Whether the page shows what it carries: the same version draws the same bytes."""
     ours = version("evidentia")
     if f'content="Evidentia {ours}"' not in text:
-        return (Check("page", 0, 0), ()), (f"what is visible: the page was drawn by another version than {ours}",)
+        return (CheckCount("page", 0, 0), ()), (f"what is visible: the page was drawn by another version than {ours}",)
     redrawn = render(content)
     wrong = () if redrawn == text else tuple(page_differences("the page", text, redrawn))
-    return (Check("page", max(1, len(wrong)), len(wrong)), wrong), ()
+    return (CheckCount("page", max(1, len(wrong)), len(wrong)), wrong), ()
 
 
 def rebuild(content: Content, folder: Path) -> tuple[str, ...]:

@@ -1,29 +1,20 @@
-"""What the headline numbers say, in words that need no glossary."""
+"""What headline numbers and differences say, in words that need no glossary.
+
+A difference that was not shown is never called an equality.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evidentia.report.show import shown
+from evidentia.report.show import rounded, shown
+from evidentia.report.wording import wording
 
-# in the order in which they are put on the first screen; five of those that a result has are shown
-SENTENCES = {
-    "AUROC": "How often a query with evidence scores higher than one without. 0.5 is a coin toss.",
-    "nDCG@10": "How well the sentences that count stand at the top of the first ten. 1 is a perfect order.",
-    "EvidenceRecall": "The share of evidence sentences that a reader is given, averaged over queries that have evidence.",
-    "ScreeningSensitivity": "The share of queries with evidence that are not skipped.",
-    "AlertPrecision": "The share of alerts that are right.",
-    "ECE": "How far stated probabilities are from what is observed, on average. 0 is perfect.",
-    "AUPRC": "Average precision over all queries; compare it with the share of positives, not with one half.",
-    "Recall@10": "The share of evidence sentences among the first ten, over queries that have evidence.",
-    "MAP@10": "Mean average precision of the first ten, over queries that have evidence.",
-    "MRR": "How early the first evidence sentence comes: 1 at the first place, one half at the second.",
-    "MRR@10": "How early the first evidence sentence comes within the first ten.",
-    "Precision@10": "The share of evidence among the first ten.",
-    "F1(t=gate)": "Balance of precision and sensitivity at the deployed gate.",
-}
+VERDICTS: dict[str, str] = wording("verdicts")
+MOST = 6  # differences on the first screen
+LONGEST = 120  # letters of a system's name; it stands beside every number
 
 
 @dataclass(frozen=True)
@@ -37,9 +28,10 @@ class Headline:
 
 def headlines(measures: Mapping[str, Mapping[str, Any]], most: int = 5) -> list[Headline]:
     """The first numbers that a result has of those that matter most; without any, its first ones."""
-    names = [name for name in SENTENCES if name in measures]
-    names += [name for name in measures if "[" not in name and name not in SENTENCES]
-    return [Headline(name, measures[name], SENTENCES.get(name, measures[name]["meaning"])) for name in names[:most]]
+    known = {name: words["sentence"] for name, words in wording("headlines").items()}
+    names = [name for name in known if name in measures]
+    names += [name for name in measures if "[" not in name and name not in known]
+    return [Headline(name, measures[name], known.get(name, measures[name]["meaning"])) for name in names[:most]]
 
 
 @dataclass(frozen=True)
@@ -69,8 +61,66 @@ def per_thousand(value: float) -> str:
     >>> per_thousand(533.6), per_thousand(2.0988), per_thousand(0)
     ('534', '2.1', '0')
     """
-    from evidentia.report.show import rounded
-
     if 0 < value < 0.05:
         return "fewer than 0.1"
     return shown(int(rounded(value, 0))) if value >= 10 or value == 0 else str(rounded(value, 1))
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One difference of the first screen: who does what, and the numbers that say so."""
+
+    delta: Mapping[str, Any]
+    who: str | None
+    does: str
+
+
+def sentences(deltas: Sequence[Mapping[str, Any]], alpha: float) -> list[Sentence]:
+    """The first differences of those that matter most; without any, the first ones."""
+    by_name = {delta["name"]: delta for delta in deltas if delta["family"] == "measures"}
+    names = [name for name, words in wording("headlines").items() if "about" in words and name in by_name] or list(
+        by_name
+    )
+    return [_sentence(by_name[name], alpha) for name in names[:MOST]]
+
+
+def _sentence(delta: Mapping[str, Any], alpha: float) -> Sentence:
+    name, system, verdict = delta["name"], delta["system"], delta["verdict"]
+    words = {"better": f"is better in {name}", "worse": f"is worse in {name}", "about": name} | wording(
+        "headlines"
+    ).get(name, {})
+    if verdict in {"win", "loss"}:
+        return Sentence(delta, system, words[VERDICTS[verdict]])
+    if verdict == "differs":
+        return Sentence(delta, system, f"differs in {words['about']}")
+    if verdict == "tie":
+        alone = delta["p"] is not None and delta["p"] <= alpha  # would count, had nothing else been measured
+        return Sentence(delta, None, f"No difference shown{' after correction' if alone else ''} in {words['about']}")
+    return Sentence(delta, None, f"Not to be compared in {words['about']}")
+
+
+def with_short_names(numbers: Mapping[str, Any]) -> dict[str, Any]:
+    """A comparison in which the names of systems fit a page; those that are cut are numbered, so that they stay apart."""
+    short = {name: _short(name, place) for place, name in enumerate(numbers["systems"], 1)}
+    if all(name == label for name, label in short.items()):
+        return dict(numbers)
+
+    def words(text: str) -> str:
+        owner = next((name for name in short if text.startswith(f"{name}: ")), "")
+        return short[owner] + text[len(owner) :] if owner else text
+
+    deltas = [
+        {
+            **d,
+            "baseline": short[d["baseline"]],
+            "system": short[d["system"]],
+            "warnings": [words(w) for w in d["warnings"]],
+        }
+        for d in numbers["deltas"]
+    ]
+    notes = [words(note) for note in numbers["notes"]]
+    return {**numbers, "systems": list(short.values()), "deltas": deltas, "notes": notes}
+
+
+def _short(name: str, place: int) -> str:
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - 10]}... ({place})"

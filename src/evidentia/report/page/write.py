@@ -9,25 +9,19 @@ from pathlib import Path
 from polars.exceptions import PolarsError
 
 from evidentia.errors import EvidentiaError, InputError, OutputError, typed
-from evidentia.report.page.content import Content, Kind
+from evidentia.report.page.content import Content, PageKind
 from evidentia.report.page.figure import Figure
 from evidentia.report.page.images import images
 from evidentia.report.page.pseudonyms import write_key
 from evidentia.report.page.read import read_content
-from evidentia.report.page.record import RECORD, Drawing, drawing, read_record, record_text
+from evidentia.report.page.record import FILES, PAGE, RECORD, Drawing, drawing, read_record, record_text
 from evidentia.report.page.render import figures_of, render
 from evidentia.report.page.text import latex_document, markdown
 from evidentia.report.write import csv_text
 from evidentia.results.folder import clear_leftovers, replace_file
 
-PAGE = "report.html"
-DATA: dict[Kind, str] = {
-    "evaluation": "per_query.csv",
-    "selective": "items.csv",
-}  # what the key of pseudonyms is made of
+DATA: dict[PageKind, str] = {"evaluation": "per_query.csv", "selective": "items.csv"}  # pseudonyms are made of it
 BROKEN = (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError, EvidentiaError, PolarsError)
-FILES = {"html": PAGE, "svg": "figures", "png": "figures", "csv": "figures", "latex": "report.tex", "md": "report.md"}
-FORMATS = tuple(FILES)
 USUAL = ("html", "svg", "png", "csv")
 AT_ONCE = ("html", "svg", "csv")  # what is drawn with every result
 
@@ -44,9 +38,9 @@ def write_report(
 
     ``texts`` are sentences by uid; ``carried_texts`` are those that an earlier page carried, as it names them.
     """
-    unknown = [name for name in formats if name not in FORMATS]
+    unknown = [name for name in formats if name not in FILES]
     if unknown:
-        raise InputError(f"{typed(unknown[0])} is not a format of a report. There are {', '.join(FORMATS)}.")
+        raise InputError(f"{typed(unknown[0])} is not a format of a report. There are {', '.join(FILES)}.")
     content = read_content(folder, show_ids=show_ids, texts=texts)
     if carried_texts is not None:
         content = replace(content, texts=carried_texts)
