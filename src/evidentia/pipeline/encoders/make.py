@@ -99,6 +99,6 @@ def _kept_scores(scorer: PairScorer, cache: Cache, **how: Any) -> PairScorer:
 
 
 def _folder(cache: Cache) -> Path | None:
-    if isinstance(cache, Path):
-        return cache
-    return default_cache_folder() if cache else None
+    if isinstance(cache, bool):
+        return default_cache_folder() if cache else None
+    return Path(cache)

@@ -152,8 +152,9 @@ def plain_text(text: str) -> str:
 
 @cache
 def _minilm() -> _Loaded:
-    """Loaded once in a process."""
-    return _load(minilm_folder())
+    """Loaded once in a process, without a draw from torch's generator: a network may be learning from it just now."""
+    with neural("torch").random.fork_rng(devices=[]):
+        return _load(minilm_folder())
 
 
 def _load(folder: Path) -> _Loaded:
