@@ -1,7 +1,9 @@
-"""Selective prediction over plain rows, a participant's item each, under the names of the suite that its users know.
+"""Selective prediction over plain rows, one per item of a participant.
 
-Losses, areas, draws and limits are those of `evidentia.selective`. Equal confidences are ordered by participant and item.
+Losses, areas, resamples and limits are those of `evidentia.selective`. Equal confidences are ordered by participant and item.
 
+Examples
+--------
 >>> rows = [ItemPrediction(1, 0, 2, 2, 0.9), ItemPrediction(1, 1, 3, 1, 0.5), ItemPrediction(2, 0, None, 1, 0.0)]
 >>> round(compute_aurc(rows, loss="abs"), 6), round(compute_cmax(rows), 6)
 (0.333333, 0.666667)
@@ -30,7 +32,21 @@ Loss = Literal["abs", "abs_norm"]
 
 @dataclass(frozen=True, slots=True)
 class ItemPrediction:
-    """One item of one participant; ``pred`` is None where the predictor abstained."""
+    """One item of one participant.
+
+    Attributes
+    ----------
+    participant_id : int
+        Participant; resampling draws participants whole.
+    item_index : int
+        Item, unique within a participant.
+    pred : int or None
+        Predicted score; None where the predictor abstained.
+    gt : int
+        True score.
+    confidence : float
+        Confidence in the prediction; higher is surer.
+    """
 
     participant_id: int
     item_index: int
@@ -44,7 +60,21 @@ Metric = Callable[[Sequence[ItemPrediction]], float | None]
 
 @dataclass(frozen=True, slots=True)
 class BootstrapResult:
-    """A metric with its percentile interval; ``excluded`` resamples had no value, as where a coverage is not reached."""
+    """A metric with its percentile interval.
+
+    Attributes
+    ----------
+    estimate : float or None
+        Metric over all items; None where there is no value.
+    ci : tuple of (float, float) or None
+        Percentile interval; None where no resample has a value.
+    n_resamples : int
+        Number of resamples.
+    seed : int
+        Seed of the resamples.
+    excluded : int
+        Number of resamples without a value, for example below a coverage.
+    """
 
     estimate: float | None
     ci: tuple[float, float] | None
@@ -54,49 +84,229 @@ class BootstrapResult:
 
     @property
     def exclusion_rate(self) -> float:
-        """The share of resamples without a value."""
+        """Share of resamples without a value."""
         return self.excluded / self.n_resamples
 
 
 @dataclass(frozen=True, slots=True)
 class BootstrapDeltaResult(BootstrapResult):
-    """The difference b - a on the same participants and draws, and both values; ``estimate`` is the difference."""
+    """The difference b - a of a metric, with its percentile interval.
+
+    Attributes
+    ----------
+    estimate : float or None
+        The difference; None where there is no value.
+    ci : tuple of (float, float) or None
+        Percentile interval; None where no resample has a value.
+    n_resamples : int
+        Number of resamples.
+    seed : int
+        Seed of the resamples.
+    excluded : int
+        Number of resamples without a value, for example below a coverage.
+    a : float or None
+        Metric of the first run.
+    b : float or None
+        Metric of the second run.
+    """
 
     a: float | None
     b: float | None
 
 
 def compute_risk_coverage_curve(items: Sequence[ItemPrediction], *, loss: Loss) -> RiskCoverage:
-    """Coverage, risk and joint risk after each predicted item, the most confident first."""
+    """Risk at every coverage that the predictor reaches, most confident items first.
+
+    Parameters
+    ----------
+    items : sequence of ItemPrediction, length n_items
+        Items of all participants.
+    loss : {"abs", "abs_norm"}
+        |pred - gt|, or the same divided by 3, the largest PHQ-8 score.
+
+    Returns
+    -------
+    RiskCoverage
+        One point per predicted item.
+
+    Raises
+    ------
+    InputError
+        If there are no items, a confidence of a predicted item is not finite, or ``loss`` is unknown.
+
+    Notes
+    -----
+    If everything is abstained, the arrays are empty.
+
+    Examples
+    --------
+    >>> rows = [ItemPrediction(1, 0, 2, 2, 0.9), ItemPrediction(1, 1, 3, 1, 0.5)]
+    >>> compute_risk_coverage_curve(rows, loss="abs").risk.tolist()
+    [0.0, 1.0]
+    """
     return selective.risk_coverage_curve(*_arrays(items, loss))
 
 
 def compute_aurc(items: Sequence[ItemPrediction], *, loss: Loss) -> float:
-    """Area under the risk-coverage curve, as steps; abstained items count in the coverage."""
+    """Area under the risk-coverage curve, as steps.
+
+    Parameters
+    ----------
+    items : sequence of ItemPrediction, length n_items
+        Items of all participants.
+    loss : {"abs", "abs_norm"}
+        |pred - gt|, or the same divided by 3, the largest PHQ-8 score.
+
+    Returns
+    -------
+    float
+        The area; lower is better.
+
+    Raises
+    ------
+    InputError
+        If there are no items, a confidence of a predicted item is not finite, or ``loss`` is unknown.
+
+    Notes
+    -----
+    If everything is abstained, the area is 0.
+
+    Examples
+    --------
+    >>> rows = [ItemPrediction(1, 0, 2, 2, 0.9), ItemPrediction(1, 1, 3, 1, 0.5), ItemPrediction(2, 0, None, 1, 0.0)]
+    >>> round(compute_aurc(rows, loss="abs"), 6)
+    0.333333
+    """
     return selective.aurc(*_arrays(items, loss))
 
 
 def compute_augrc(items: Sequence[ItemPrediction], *, loss: Loss) -> float:
-    """Area under the curve of coverage times risk, as steps."""
+    """Area under the curve of coverage times risk, as steps.
+
+    Parameters
+    ----------
+    items : sequence of ItemPrediction, length n_items
+        Items of all participants.
+    loss : {"abs", "abs_norm"}
+        |pred - gt|, or the same divided by 3, the largest PHQ-8 score.
+
+    Returns
+    -------
+    float
+        The area; lower is better.
+
+    Raises
+    ------
+    InputError
+        If there are no items, a confidence of a predicted item is not finite, or ``loss`` is unknown.
+
+    Notes
+    -----
+    If everything is abstained, the area is 0.
+
+    Examples
+    --------
+    >>> rows = [ItemPrediction(1, 0, 2, 2, 0.9), ItemPrediction(1, 1, 3, 1, 0.5), ItemPrediction(2, 0, None, 1, 0.0)]
+    >>> round(compute_augrc(rows, loss="abs"), 6)
+    0.222222
+    """
     return selective.augrc(*_arrays(items, loss))
 
 
 def compute_risk_at_coverage(items: Sequence[ItemPrediction], *, target_coverage: Coverage, loss: Loss) -> float | None:
-    """The mean loss of the first ceil(coverage x N) items; None where fewer are predicted."""
+    """Mean loss of the first ceil(coverage x n_items) items, most confident first.
+
+    Parameters
+    ----------
+    items : sequence of ItemPrediction, length n_items
+        Items of all participants.
+    target_coverage : float, Decimal or Fraction
+        Coverage in (0, 1].
+    loss : {"abs", "abs_norm"}
+        |pred - gt|, or the same divided by 3, the largest PHQ-8 score.
+
+    Returns
+    -------
+    float or None
+        The mean loss; None where fewer items are predicted.
+
+    Raises
+    ------
+    InputError
+        If there are no items, a confidence of a predicted item is not finite, or ``loss`` or ``target_coverage`` is out of range.
+
+    Examples
+    --------
+    >>> rows = [ItemPrediction(1, 0, 2, 2, 0.9), ItemPrediction(1, 1, 3, 1, 0.5), ItemPrediction(2, 0, None, 1, 0.0)]
+    >>> compute_risk_at_coverage(rows, target_coverage=0.5, loss="abs")
+    1.0
+    """
     return selective.risk_at_coverage(*_arrays(items, loss), target_coverage)
 
 
 def compute_cmax(items: Sequence[ItemPrediction]) -> float:
-    """The share of items that are predicted."""
+    """Share of items that are predicted, the largest coverage.
+
+    Parameters
+    ----------
+    items : sequence of ItemPrediction, length n_items
+        Items of all participants.
+
+    Returns
+    -------
+    float
+        Share in [0, 1].
+
+    Notes
+    -----
+    Without items it is 0.
+
+    Examples
+    --------
+    >>> rows = [ItemPrediction(1, 0, 2, 2, 0.9), ItemPrediction(1, 1, 3, 1, 0.5), ItemPrediction(2, 0, None, 1, 0.0)]
+    >>> round(compute_cmax(rows), 6)
+    0.666667
+    """
     return selective.cmax(_arrays(items, "abs")[0])
 
 
 def bootstrap_by_participant(
     items: Sequence[ItemPrediction], metric: Metric, *, seed: int, n_resamples: int = 10_000, ci: float = 0.95
 ) -> BootstrapResult:
-    """A percentile interval of a metric, participants drawn whole with all their items.
+    """Percentile interval of a metric; participants are drawn whole, with all their items.
 
-    ``metric`` takes items, for example ``partial(compute_aurc, loss="abs")``; None says that there is no value.
+    Parameters
+    ----------
+    items : sequence of ItemPrediction, length n_items
+        Items of all participants.
+    metric : callable
+        Takes a sequence of items and returns a float, or None for no value; for example ``partial(compute_aurc, loss="abs")``.
+    seed : int
+        Seed of the resamples; not negative.
+    n_resamples : int, default=10_000
+        Number of resamples, at least 2.
+    ci : float, default=0.95
+        Level of the interval, in (0, 1).
+
+    Returns
+    -------
+    BootstrapResult
+        The metric, its interval, and the number of resamples without a value.
+
+    Raises
+    ------
+    InputError
+        If there are no items, an item occurs twice, or an option is out of range.
+
+    Notes
+    -----
+    With one participant every resample is the same, and the interval has no width.
+
+    Examples
+    --------
+    >>> rows = [ItemPrediction(1, 0, 2, 2, 0.9), ItemPrediction(1, 1, 3, 1, 0.5), ItemPrediction(2, 0, None, 1, 0.0)]
+    >>> bootstrap_by_participant(rows, compute_cmax, seed=7, n_resamples=100).ci
+    (0.0, 1.0)
     """
     values = _replicates([items], metric, Resampling(n_resamples, seed, ci))
     limits, excluded = _limits(values[0], ci)
@@ -112,7 +322,44 @@ def paired_bootstrap_delta_by_participant(
     n_resamples: int = 10_000,
     ci: float = 0.95,
 ) -> BootstrapDeltaResult:
-    """The difference b - a of a metric with its percentile interval, both over the same participants and draws."""
+    """Difference b - a of a metric with its percentile interval, on the same participants and resamples.
+
+    Parameters
+    ----------
+    items_a : sequence of ItemPrediction, length n_items
+        Items of the first run.
+    items_b : sequence of ItemPrediction, length n_items
+        The same items in the second run.
+    metric : callable
+        Takes a sequence of items and returns a float, or None for no value; for example ``partial(compute_aurc, loss="abs")``.
+    seed : int
+        Seed of the resamples; not negative.
+    n_resamples : int, default=10_000
+        Number of resamples, at least 2.
+    ci : float, default=0.95
+        Level of the interval, in (0, 1).
+
+    Returns
+    -------
+    BootstrapDeltaResult
+        The difference, its interval, and the metric of both runs.
+
+    Raises
+    ------
+    InputError
+        If the two differ in items or true scores, an item occurs twice, or an option is out of range.
+
+    Notes
+    -----
+    The difference is None where one of the two has no value.
+
+    Examples
+    --------
+    >>> rows = [ItemPrediction(1, 0, 2, 2, 0.9), ItemPrediction(2, 0, None, 1, 0.0)]
+    >>> more = [ItemPrediction(1, 0, 2, 2, 0.9), ItemPrediction(2, 0, 1, 1, 0.5)]
+    >>> paired_bootstrap_delta_by_participant(rows, more, compute_cmax, seed=7, n_resamples=100).estimate
+    0.5
+    """
     if _truth(items_a) != _truth(items_b):
         raise InputError("The two must have the same items and ground truth for the same participants.")
     first, second = _replicates([items_a, items_b], metric, Resampling(n_resamples, seed, ci))

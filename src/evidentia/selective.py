@@ -1,8 +1,10 @@
-"""Selective prediction: judge predictors that may abstain, alone or against each other, or read one number off arrays.
+"""Selective prediction: evaluate predictors that may abstain, compare two of them, or compute one number from arrays.
 
-The array functions take the loss of every item (NaN where the predictor abstained) and its confidence; every item counts,
-abstained ones too, and equal confidences keep the order in which they are given.
+The array functions take the loss of every item (NaN where the predictor abstained) and its confidence. Abstained items count in
+the coverage, and equal confidences keep the input order.
 
+Examples
+--------
 >>> import numpy as np
 >>> loss, confidence = np.array([0.0, 2.0, 0.0, np.nan]), np.array([2, 2, 1, 0])
 >>> round(aurc(loss, confidence), 12), augrc(loss, confidence), cmax(loss)
@@ -106,10 +108,75 @@ def evaluate(
     report: bool | None = None,
     progress: Progress | None = None,
 ) -> Evaluation:
-    """Every measure of selective prediction, with intervals by participant; ``save(folder)`` writes all files.
+    """Compute every measure of selective prediction, with intervals by participant.
 
-    ``items`` is what ``read_items`` gave, or what it would read. ``against`` is a second run (or another mode of the same file):
-    the paired differences, this run minus that one, are then in ``comparison``.
+    Parameters
+    ----------
+    items : Items, path or data frame
+        The run, or a source that ``read_items`` reads.
+    seed : int
+        Seed of the resamples; not negative.
+    mode : str, default=None
+        Experiment of a questionnaire file; needed where it has several.
+    confidence : str or sequence of str, default=None
+        Signals that rank the items; "all" takes every signal that each predicted item has. None takes ``confidence``, or
+        ``llm`` and ``total_evidence`` where there is no signal of that name.
+    loss : {"abs", "abs_norm", "zero_one", "squared"}, default=None
+        Loss of every measure; None takes the usual loss of each.
+    coverage : iterable of float, Decimal, Fraction or str, default=None
+        Coverages in (0, 1] for measures at a coverage; None takes 0.1, 0.2, ..., 1.
+    measures : str or sequence of str, default=None
+        Names of measures, also separated by commas; None takes all of them.
+    item_max : float, default=None
+        Largest possible error of an item, for normalised losses. Questionnaires have their own.
+    against : Items, path or data frame, default=None
+        A second run, for paired differences of this run minus that one.
+    against_mode : str, default=None
+        Experiment of ``against``, or of ``items`` where ``against`` is None.
+    names : tuple of two str, default=None
+        Names of the second run and of this one; None takes modes or file names.
+    on_mismatch : {"error", "intersect"}, default="error"
+        Refuse two runs with different participants, or compare those that both have.
+    alpha : float, default=0.05
+        Level of the tests, after Holm's correction.
+    resamples : int, default=10_000
+        Number of bootstrap resamples of participants; 0 gives no intervals.
+    ci : float, default=0.95
+        Level of the intervals, in (0, 1).
+    ci_method : {"percentile", "bca"}, default="percentile"
+        Kind of interval.
+    command : str, default=None
+        Command line to record in the manifest.
+    report : bool, default=None
+        Whether ``save`` writes the page and figures; None means yes unless EVIDENTIA_NO_REPORT is set.
+    progress : callable, default=None
+        Called with the number of steps done and of all steps.
+
+    Returns
+    -------
+    Evaluation
+        Estimates by measure name; ``save(folder)`` writes all files. With a second run, ``comparison`` is set.
+
+    Raises
+    ------
+    InputError
+        If an input cannot be read, an option is out of range, or no measure can be computed.
+
+    Notes
+    -----
+    Where everything is abstained, areas are 0 and MAE is NaN; both carry a reason in ``degenerate``. A coverage that is not
+    reached gives NaN.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> table = pl.DataFrame({
+    ...     "cluster_id": [1, 1, 2, 2], "item": ["a", "b", "a", "b"],
+    ...     "pred": [2, 3, 0, None], "gt": [2, 1, 1, 2], "confidence": [0.9, 0.8, 0.5, None],
+    ... })
+    >>> result = evaluate(table, seed=7, resamples=0)
+    >>> result["Cmax"].value, result["MAE"].value
+    (0.75, 1.0)
     """
     asked = _asked(confidence, loss, coverage)
     measures = None if measures is None else named_measures(measures)
@@ -155,7 +222,62 @@ def compare(
     ci: float = 0.95,
     progress: Progress | None = None,
 ) -> SelectiveComparison:
-    """Paired differences b - a on the same participants and draws, full, at each coverage, and up to the common coverage."""
+    """Compute paired differences b - a on the same participants and resamples.
+
+    Parameters
+    ----------
+    a : Items, Evaluation, path or data frame
+        The baseline, or a source that ``read_items`` reads.
+    b : Items, Evaluation, path or data frame
+        The system that is compared with it.
+    seed : int
+        Seed of the resamples; not negative.
+    names : tuple of two str, default=None
+        Names of a and b; None takes modes or file names.
+    confidence : str or sequence of str, default=None
+        Signals that rank the items; "all" takes every signal that each predicted item has. None takes ``confidence``, or
+        ``llm`` and ``total_evidence`` where there is no signal of that name.
+    loss : {"abs", "abs_norm", "zero_one", "squared"}, default=None
+        Loss of every measure; None takes the usual loss of each.
+    coverage : iterable of float, Decimal, Fraction or str, default=None
+        Coverages in (0, 1] for measures at a coverage; None takes 0.1, 0.2, ..., 1.
+    on_mismatch : {"error", "intersect"}, default="error"
+        Refuse two runs with different participants, or compare those that both have.
+    alpha : float, default=0.05
+        Level of the tests, after Holm's correction.
+    resamples : int, default=10_000
+        Number of bootstrap resamples of participants.
+    ci : float, default=0.95
+        Level of the percentile intervals, in (0, 1).
+    progress : callable, default=None
+        Called with the number of steps done and of all steps.
+
+    Returns
+    -------
+    SelectiveComparison
+        Deltas by measure name: over all items, at each coverage, and up to the common coverage.
+
+    Raises
+    ------
+    InputError
+        If participants or true scores differ, one run abstains everywhere, or an option is out of range.
+
+    Notes
+    -----
+    MAE is not compared where the two predict different shares of the items, and nothing is compared at a coverage that one of them
+    does not reach; such a delta is None and says why in ``warnings``.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> table = pl.DataFrame({
+    ...     "cluster_id": [1, 1, 2, 2], "item": ["a", "b", "a", "b"],
+    ...     "pred": [2, 3, 0, None], "gt": [2, 1, 1, 2], "confidence": [0.9, 0.8, 0.5, None],
+    ... })
+    >>> better = table.with_columns(pred=pl.Series([2, 2, 1, None]))
+    >>> compare(table, better, seed=7, resamples=50)["MAE"].delta
+    -0.6666666666666667
+    """
     first, second = _read(a, None, None), _read(b, None, None)
     return compare_items(
         first,
@@ -219,7 +341,17 @@ def _decimal(coverage: Coverage | str) -> Decimal:
 
 @dataclass(frozen=True, eq=False)
 class RiskCoverage:
-    """The curve: after each predicted item its coverage, the mean loss so far, and coverage times risk."""
+    """A risk-coverage curve, with one point per predicted item, most confident first.
+
+    Attributes
+    ----------
+    coverage : ndarray of float, shape (n_predicted,)
+        Share of all items taken so far.
+    risk : ndarray of float, shape (n_predicted,)
+        Mean loss of the items taken so far.
+    joint_risk : ndarray of float, shape (n_predicted,)
+        Coverage times risk.
+    """
 
     coverage: Floats
     risk: Floats
@@ -227,8 +359,31 @@ class RiskCoverage:
 
 
 def risk_coverage_curve(loss: ArrayLike, confidence: ArrayLike) -> RiskCoverage:
-    """The step curve, most confident items first: one point per predicted item.
+    """Risk at every coverage that the predictor reaches, most confident items first.
 
+    Parameters
+    ----------
+    loss : array-like of float, shape (n_items,)
+        Loss of each item; NaN where the predictor abstained.
+    confidence : array-like of float, shape (n_items,)
+        Confidence in each item; higher is surer. Equal values keep the input order. Abstained items may have any value.
+
+    Returns
+    -------
+    RiskCoverage
+        One point per predicted item.
+
+    Raises
+    ------
+    InputError
+        If shapes do not fit, there are no items or a predicted item has no finite loss or confidence.
+
+    Notes
+    -----
+    If everything is abstained, the arrays are empty.
+
+    Examples
+    --------
     >>> risk_coverage_curve([0.0, 2.0], [1.0, 3.0]).risk.tolist()
     [2.0, 1.0]
     """
@@ -244,22 +399,108 @@ def _shape(steps: Steps, ties: Rule) -> Steps | Plateaus:
 
 
 def aurc(loss: ArrayLike, confidence: ArrayLike, *, ties: Rule = "step", up_to: Coverage | None = None) -> float:
-    """Area under the risk-coverage curve, 0 if everything is abstained; ``up_to`` truncates it at a coverage."""
+    """Area under the risk-coverage curve.
+
+    Parameters
+    ----------
+    loss : array-like of float, shape (n_items,)
+        Loss of each item; NaN where the predictor abstained.
+    confidence : array-like of float, shape (n_items,)
+        Confidence in each item; higher is surer. Equal values keep the input order. Abstained items may have any value.
+    ties : {"step", "plateau"}, default="step"
+        Take items one by one, or all items of equal confidence together with straight lines between their points.
+    up_to : float, Decimal or Fraction, default=None
+        Coverage in (0, 1] at which the area ends; None takes the whole curve.
+
+    Returns
+    -------
+    float
+        The area; lower is better.
+
+    Raises
+    ------
+    InputError
+        If shapes do not fit, there are no items, a predicted item lacks a finite loss or confidence,
+        or ``ties`` or ``up_to`` is out of range.
+
+    Notes
+    -----
+    If everything is abstained, the area is 0. It ends at the coverage that is reached (Geifman, Uziel, El-Yaniv, ICLR (2019)).
+
+    Examples
+    --------
+    >>> aurc([0.0, 1.0, np.nan, np.nan], [2, 1, 0, 0])
+    0.125
+    """
     steps, total = _steps(loss, confidence)
     shape = _shape(steps, ties)
     return float((shape.whole("risks") if up_to is None else shape.risks_to(*_cut(up_to, steps, total)))[0] / total)
 
 
 def augrc(loss: ArrayLike, confidence: ArrayLike, *, ties: Rule = "step", up_to: Coverage | None = None) -> float:
-    """Area under the generalised (joint) risk-coverage curve of the losses as they are given."""
+    """Area under the generalised risk-coverage curve, that of coverage times risk.
+
+    Parameters
+    ----------
+    loss : array-like of float, shape (n_items,)
+        Loss of each item; NaN where the predictor abstained.
+    confidence : array-like of float, shape (n_items,)
+        Confidence in each item; higher is surer. Equal values keep the input order. Abstained items may have any value.
+    ties : {"step", "plateau"}, default="step"
+        Take items one by one, or all items of equal confidence together with straight lines between their points.
+    up_to : float, Decimal or Fraction, default=None
+        Coverage in (0, 1] at which the area ends; None takes the whole curve.
+
+    Returns
+    -------
+    float
+        The area; lower is better.
+
+    Raises
+    ------
+    InputError
+        If shapes do not fit, there are no items, a predicted item lacks a finite loss or confidence,
+        or ``ties`` or ``up_to`` is out of range.
+
+    Notes
+    -----
+    If everything is abstained, the area is 0. Losses enter unscaled (Traub et al., NeurIPS (2024)).
+
+    Examples
+    --------
+    >>> augrc([0.0, 1.0, np.nan, np.nan], [2, 1, 0, 0])
+    0.0625
+    """
     steps, total = _steps(loss, confidence)
     shape = _shape(steps, ties)
     return float((shape.whole("joint") if up_to is None else shape.joint_to(*_cut(up_to, steps, total)))[0] / total**2)
 
 
 def risk_at_coverage(loss: ArrayLike, confidence: ArrayLike, coverage: Coverage) -> float | None:
-    """The mean loss of the first ceil(coverage x N) items; None where fewer are predicted.
+    """Mean loss of the first ceil(coverage x n_items) items, most confident first.
 
+    Parameters
+    ----------
+    loss : array-like of float, shape (n_items,)
+        Loss of each item; NaN where the predictor abstained.
+    confidence : array-like of float, shape (n_items,)
+        Confidence in each item; higher is surer. Equal values keep the input order. Abstained items may have any value.
+    coverage : float, Decimal or Fraction
+        Coverage in (0, 1].
+
+    Returns
+    -------
+    float or None
+        The mean loss; None where fewer items are predicted.
+
+    Raises
+    ------
+    InputError
+        If shapes do not fit, there are no items, a predicted item lacks a finite loss or confidence,
+        or ``coverage`` is out of range.
+
+    Examples
+    --------
     >>> risk_at_coverage([0.0, 1.0, np.nan], [2, 1, 0], 0.5)
     0.5
     """
@@ -270,7 +511,27 @@ def risk_at_coverage(loss: ArrayLike, confidence: ArrayLike, coverage: Coverage)
 
 
 def cmax(loss: ArrayLike) -> float:
-    """The share of items that are predicted."""
+    """Share of items that are predicted, the largest coverage.
+
+    Parameters
+    ----------
+    loss : array-like of float, shape (n_items,)
+        Loss of each item; NaN where the predictor abstained.
+
+    Returns
+    -------
+    float
+        Share in [0, 1].
+
+    Notes
+    -----
+    Without items it is 0.
+
+    Examples
+    --------
+    >>> cmax([0.0, np.nan])
+    0.5
+    """
     losses = np.asarray(loss, np.float64)
     return float(np.count_nonzero(~np.isnan(losses)) / max(len(losses), 1))
 
