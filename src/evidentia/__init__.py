@@ -80,7 +80,30 @@ def __dir__() -> list[str]:
 
 
 def resolve_name(name: str, profile: str = "contract") -> str:
-    """A measure's name as the profile prints it, also from what other tools call it."""
+    """The name of a measure as a profile prints it; common names of other tools are understood.
+
+    Parameters
+    ----------
+    name : str
+        Name of a measure, with its group if any: ``"nDCG@10"``, ``"ndcg_cut_10"``, ``"AUROC[fold=3]"``.
+    profile : {"contract", "e2e", "paper", "audit"}, default="contract"
+        Profile that decides what the name means.
+
+    Returns
+    -------
+    str
+        The canonical name; choices that the profile makes by default are left out.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such measure, parameter or profile; the message lists near names.
+
+    Examples
+    --------
+    >>> resolve_name("map_cut_10"), resolve_name("map_cut_10", profile="audit")
+    ('MAP@10', 'MAP(norm=gold)@10')
+    """
     from evidentia.measures import canonical, profile_named
 
     return canonical(name, profile_named(profile))

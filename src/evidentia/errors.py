@@ -19,11 +19,33 @@ class Problem:
 
 
 class EvidentiaError(Exception):
-    """Base of every error that Evidentia raises on purpose."""
+    """Base of every error that Evidentia raises on purpose.
+
+    Examples
+    --------
+    >>> issubclass(InputError, EvidentiaError), issubclass(OutputError, EvidentiaError)
+    (True, True)
+    """
 
 
 class InputError(EvidentiaError):
-    """The input cannot be read as what it claims to be. Holds every problem that was found, not only the first."""
+    """The input or an option cannot be used; holds every problem found, not only the first.
+
+    Parameters
+    ----------
+    *problems : Problem or str
+        The problems; a str gets the code "INPUT".
+
+    Attributes
+    ----------
+    problems : tuple of Problem
+        Each with a stable ``code`` and a ``message``.
+
+    Examples
+    --------
+    >>> InputError("k must be above 0.").problems
+    (Problem(code='INPUT', message='k must be above 0.'),)
+    """
 
     def __init__(self, *problems: Problem | str) -> None:
         self.problems = tuple(p if isinstance(p, Problem) else Problem("INPUT", p) for p in problems)
@@ -31,7 +53,22 @@ class InputError(EvidentiaError):
 
 
 class UnknownNameError(InputError):
-    """A measure, parameter, profile or column name that does not exist; the message lists what does."""
+    """A measure, parameter, profile or column of that name does not exist; the message lists those that do.
+
+    Parameters
+    ----------
+    *problems : Problem or str
+        As in ``InputError``.
+
+    Examples
+    --------
+    >>> import evidentia
+    >>> try:
+    ...     evidentia.resolve_name("AUROC@10")
+    ... except UnknownNameError as error:
+    ...     print(str(error).partition(".")[0])
+    'AUROC@10' does not name one definition of AUROC
+    """
 
 
 class InputWarning(UserWarning):
@@ -39,7 +76,13 @@ class InputWarning(UserWarning):
 
 
 class OutputError(EvidentiaError):
-    """The result cannot be written where it was asked for; nothing was changed."""
+    """The result cannot be written to its folder; nothing was changed.
+
+    Examples
+    --------
+    >>> str(OutputError("out exists already."))
+    'out exists already.'
+    """
 
 
 class ServerError(EvidentiaError):

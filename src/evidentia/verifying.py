@@ -35,10 +35,49 @@ def verify_result(
     redraw: bool = False,
     progress: Progress | None = None,
 ) -> Verification:
-    """Recompute everything in a result folder, redraw its report and compare; then write ``verification.json``.
+    """Recompute everything in a result folder, draw its report again, compare, and write ``verification.json``.
 
-    ``texts`` is the file of sentences that the page was given. With ``read_only`` nothing is written. ``redraw`` replaces
-    drawings that cannot be compared, because other versions drew them; what was compared and differs stays as it is.
+    Parameters
+    ----------
+    path : path
+        Result folder of ``evaluate``, ``run``, ``selective``, ``compare`` or ``ablate``.
+    inputs : path, default=None
+        Folder with the input files, to compare their hashes too.
+    texts : path, default=None
+        File of sentences that the page was written with.
+    read_only : bool, default=False
+        Whether to write nothing.
+    redraw : bool, default=False
+        Whether to replace drawings that cannot be compared because another version drew them.
+    progress : callable, default=None
+        Called with the number of steps done and of all steps.
+
+    Returns
+    -------
+    Verification
+        Comparisons and mismatches; ``passed`` is the verdict.
+
+    Raises
+    ------
+    InputError
+        If the folder is not a result or cannot be read, or ``read_only`` and ``redraw`` are both given.
+    OutputError
+        If ``verification.json`` cannot be written.
+
+    Notes
+    -----
+    Zero comparisons fail. A check that cannot be made because a file is broken is a mismatch.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import polars as pl
+    >>> from evidentia import evaluate
+    >>> columns = {"post_id": [1, 2], "criterion_id": ["A", "A"], "has_evidence": [1, 0], "prob": [0.9, 0.2]}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     evaluate(pl.DataFrame(columns), measures="AUROC", resamples=0, report=False).save(f"{folder}/out")
+    ...     verify_result(f"{folder}/out").passed
+    True
     """
     if read_only and redraw:
         raise InputError("Nothing can be redrawn read-only. Leave one of the two out.")

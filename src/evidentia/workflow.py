@@ -54,14 +54,70 @@ def evaluate(
     allow_disjoint: bool = False,
     progress: Progress | None = None,
 ) -> Evaluation:
-    """Compute every measure of a profile (or the named ones) over a run, its folds, criteria, states and slices.
+    """Compute every measure of a profile, or the named ones, over a run, its folds, criteria, states and slices.
 
-    ``run`` is what ``read_run`` gave, or what it would read. ``by`` defaults to the columns that it was read with.
-    ``thresholds`` is what ``evidentia tune`` wrote: calibrators and thresholds are applied fold by fold, and refused where
-    they were tuned on a post that they would be applied to.
-    Every number has an interval from ``resamples`` cluster-bootstrap resamples of posts (0 turns them off). The result is
-    indexed by measure name, and ``save(folder)`` writes all its files; ``report=False`` leaves the page and figures out.
-    ``allow_disjoint`` is that of ``read_run``, for a run that is read here.
+    Parameters
+    ----------
+    run : Run, path or data frame
+        The run, or a source that ``read_run`` reads.
+    profile : {"contract", "e2e", "paper", "audit"}, default="contract"
+        Set of definitions: which measures there are and what their names mean.
+    measures : str or iterable of str, default=None
+        Names of measures, also separated by commas; None takes all measures of the profile.
+    by : str or sequence of str, default=None
+        Further columns to group by; None takes those that the run was read with.
+    k : sequence of int or "ALL", default=None
+        Cuts of the ranking measures; None takes those of the profile.
+    dual : bool, default=False
+        Whether to report ranking measures over all queries too, not only over those with evidence.
+    thresholds : Tuning or path, default=None
+        Calibrators and thresholds from ``evidentia tune``, applied fold by fold.
+    resamples : int, default=10_000
+        Number of cluster-bootstrap resamples of posts; 0 gives no intervals.
+    seed : int, default=7
+        Seed of the resamples; not negative.
+    ci : float, default=0.95
+        Level of the intervals, in (0, 1).
+    ci_method : {"auto", "percentile", "bca"}, default="auto"
+        Kind of interval; "auto" chooses by the bounds of each measure.
+    stratify : bool, default=False
+        Whether to resample within folds.
+    command : str, default=None
+        Command line to record in the manifest.
+    reading : mapping, default=None
+        Options with which the run was read, to record in the manifest.
+    report : bool, default=None
+        Whether ``save`` writes the page and figures; None means yes unless EVIDENTIA_NO_REPORT is set.
+    allow_disjoint : bool, default=False
+        As in ``read_run``, for a run that is read here.
+    progress : callable, default=None
+        Called with the number of steps done and of all steps.
+
+    Returns
+    -------
+    Evaluation
+        Estimates by measure name; ``save(folder)`` writes all files.
+
+    Raises
+    ------
+    InputError
+        If the run cannot be read, an option is out of range, no measure can be computed, or thresholds were tuned on a post that
+        they would be applied to.
+
+    Notes
+    -----
+    An undefined value is the convention of its measure (AUROC 0.5 with one class) and has a reason in ``degenerate``. Measures that
+    the run has no columns for are in ``not_computed``.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> table = pl.DataFrame({
+    ...     "post_id": [1, 1, 2, 2], "criterion_id": ["A", "B", "A", "B"],
+    ...     "has_evidence": [1, 0, 1, 0], "prob": [0.9, 0.3, 0.2, 0.1],
+    ... })
+    >>> evaluate(table, measures="AUROC", resamples=0)["AUROC"].value
+    0.75
     """
     resampling = Resampling(resamples, seed, ci, ci_method, stratify)
     named = None if measures is None else named_measures(measures)
@@ -129,13 +185,67 @@ def compare(
     report: bool | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Paired deltas of each result against the first one, on the same queries and resamples.
+    """Compute paired differences of results against the first one, on the same queries and resamples.
 
-    A result is a folder, an Evaluation, a run, or a data frame that ``read_run`` reads.
+    Parameters
+    ----------
+    *results : path, Run, Evaluation or data frame
+        Two results or more: folders, runs, or tables that ``read_run`` reads.
+    names : sequence of str, default=None
+        A name for each result; None takes the names of the folders.
+    profile : str, default=None
+        Profile of the measures; None takes that of the results.
+    measures : str or iterable of str, default=None
+        Names of measures; None takes those that all evaluated results have.
+    resamples : int, default=10_000
+        Number of cluster-bootstrap resamples of posts.
+    seed : int, default=7
+        Seed of the resamples; not negative.
+    ci : float, default=0.95
+        Level of the intervals, in (0, 1).
+    alpha : float, default=0.05
+        Level of the tests, after Holm's correction.
+    on_mismatch : {"error", "intersect"}, default="error"
+        Refuse results with different queries, or compare the queries that all have.
+    successive : bool, default=False
+        Compare each result with the one before it, as in an ablation.
+    out : path, default=None
+        Folder to write the comparison into.
+    force : bool, default=False
+        Whether to replace an existing folder.
+    command : str, default=None
+        Command line to record in the manifest.
+    report : bool, default=None
+        Whether to write the page; None means yes unless EVIDENTIA_NO_REPORT is set.
+    progress : callable, default=None
+        Called with the number of steps done and of all steps.
 
-    With ``successive`` each is compared with the one before it instead, as the steps of an ablation are.
-    Without ``measures`` those are compared that all results were made with; a run or a data frame has no say in it.
-    With ``out`` the comparison is written into a folder, as JSON, CSV and LaTeX.
+    Returns
+    -------
+    Comparison
+        Deltas by measure name.
+
+    Raises
+    ------
+    InputError
+        If there are fewer than two results, queries or labels differ, or an option is out of range.
+    OutputError
+        If ``out`` cannot be written.
+
+    Notes
+    -----
+    Where a measure is undefined for one of the two, its verdict is "undefined" and it has no p value.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> table = pl.DataFrame({
+    ...     "post_id": [1, 1, 2, 2], "criterion_id": ["A", "B", "A", "B"],
+    ...     "has_evidence": [1, 0, 1, 0], "prob": [0.9, 0.3, 0.2, 0.1],
+    ... })
+    >>> better = table.with_columns(prob=pl.Series([0.9, 0.3, 0.4, 0.1]))
+    >>> compare(table, better, measures="AUROC", resamples=50)["AUROC"].delta
+    0.25
     """
     loaded = [_loaded(result) for result in results]
     systems = _systems(loaded, names)

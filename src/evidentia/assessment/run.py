@@ -115,15 +115,40 @@ def assess(
     instrument: Instrument | str = "phq8",
     truth: Truth | None = None,
 ) -> list[dict[str, Any]]:
-    """Assess interviews in memory, and return one result per participant; nothing is written.
+    """Score the items of interviews in memory; nothing is written.
 
-    ``interviews`` are read from a path, or given; ``scorer`` is anything with ``assess`` and ``provenance`` (rules if None);
-    ``instrument`` is a name, a path or an Instrument; ``truth`` maps participants to item scores. A participant who could not be
-    assessed has ``success`` False and the category of the failure. Scores are about texts, never a diagnosis.
+    Parameters
+    ----------
+    interviews : sequence of Interview, or path
+        The interviews, or a folder or table that ``read_interviews`` reads.
+    scorer : Scorer, default=None
+        Any object with ``assess`` and ``provenance``; None takes rules.
+    instrument : Instrument, path or {"phq8", "gad7"}, default="phq8"
+        The questionnaire: an object, a TOML file, or one that ships.
+    truth : mapping of str to mapping of str to int, default=None
+        True item scores by participant and item.
 
+    Returns
+    -------
+    list of dict, length n_interviews
+        One result per participant, in their order: ``predicted_items``, ``item_signals`` and ``item_evidence``, and
+        ``ground_truth_items`` with ``truth``.
+
+    Raises
+    ------
+    InputError
+        If interviews or instrument cannot be read.
+
+    Notes
+    -----
+    An abstained item is None. A participant who could not be assessed has ``success`` False and the category of the failure in
+    ``error``. Scores are about texts, never a diagnosis.
+
+    Examples
+    --------
     >>> from evidentia.assessment import Interview, Turn
-    >>> said = Interview("1", (Turn("I can't sleep nearly every night.", True),))
-    >>> assess([said])[0]["predicted_items"]["Sleep"]
+    >>> interview = Interview("1", (Turn("I can't sleep nearly every night.", True),))
+    >>> assess([interview])[0]["predicted_items"]["Sleep"]
     3
     """
     from evidentia.assessment.rules import RulesScorer

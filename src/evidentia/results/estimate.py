@@ -39,10 +39,62 @@ class Distribution:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A measure's value on one population, with its definition, sample size and every reservation about it.
+    """The value of a measure on one population, with its definition, sample size, interval and warnings.
 
-    ``degenerate`` says why the value is a convention rather than a measurement; None means that it is a measurement.
-    A value of NaN (null in JSON) says that there is no convention either; it always has a reason.
+    Attributes
+    ----------
+    name : str
+        Canonical name, with the group in brackets.
+    value : float
+        The value; NaN (null in JSON) where even a convention is missing.
+    definition : str
+        The name with every choice written out.
+    family : str
+        Family of the measure.
+    label : str
+        Title of the measure.
+    n : int
+        Number of units (queries, posts, candidates, items or participants) that the value rests on.
+    n_clusters : int
+        Number of clusters (posts or participants) among them.
+    population : str
+        The units that count.
+    direction : {"higher", "lower", "neither"}
+        Which values are better.
+    meaning : str
+        One sentence on how to read the value.
+    group : tuple of (str, str)
+        Columns and values of the group; empty for the whole run.
+    ci : tuple of (float, float) or None
+        Limits of the interval.
+    ci_method : str or None
+        Kind of interval.
+    replicates_left_out : int or None
+        Number of resamples in which the measure is undefined.
+    distribution : Distribution or None
+        Spread of the per-query values of a mean.
+    fold_mean : float or None
+        Mean over folds.
+    fold_std : float or None
+        Standard deviation over folds.
+    folds_used : int or None
+        Number of folds in which the measure is defined.
+    left_out : mapping of str to int
+        Number of units outside the population, by kind.
+    degenerate : str or None
+        Why the value is a convention rather than a measurement; None means that it is a measurement.
+    warnings : tuple of str
+        What limits the value or its interval.
+    details : mapping
+        Further numbers, such as the bins of a calibration error.
+
+    Examples
+    --------
+    >>> import evidentia, polars as pl
+    >>> table = pl.DataFrame({"post_id": [1, 2], "criterion_id": ["A", "A"], "has_evidence": [1, 1], "prob": [0.9, 0.2]})
+    >>> estimate = evidentia.evaluate(table, measures="AUROC", resamples=0)["AUROC"]
+    >>> estimate.value, estimate.n, estimate.degenerate
+    (0.5, 2, 'no queries without evidence')
     """
 
     name: str
@@ -78,11 +130,22 @@ class Estimate:
         return self.name.partition("[")[0]
 
     def group_of(self, column: str) -> str | None:
-        """The value of a column in the group of the number; None where it is not grouped by it."""
+        """The value of one column in the group of this estimate.
+
+        Parameters
+        ----------
+        column : str
+            Name of the column.
+
+        Returns
+        -------
+        str or None
+            The value; None where the estimate is not grouped by it.
+        """
         return dict(self.group).get(column)
 
     def to_dict(self) -> dict[str, Any]:
-        """The entry of ``summary.json``."""
+        """The entry in ``summary.json``."""
         return {
             "value": None if math.isnan(self.value) else self.value,
             "definition": self.definition,

@@ -26,9 +26,56 @@ SCHEMA = "evidentia.summary/1"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Evaluation:
-    """Every number of an evaluation under one profile.
+    """All numbers of an evaluation under one profile.
 
     ``evaluation["nDCG@10"]`` finds an estimate by any name that means it, also ``"ndcg_cut_10"`` or ``"AUROC[fold=3]"``.
+
+    Attributes
+    ----------
+    profile : str
+        Name of the profile.
+    seed : int
+        Seed of the resamples.
+    resamples : int
+        Number of resamples.
+    measures : mapping of str to Estimate
+        Estimates by canonical name, groups in brackets.
+    interval : mapping
+        ``level``, ``method`` and ``stratified_by_fold``.
+    not_computed : tuple of NotComputed
+        Measures that the run cannot have, with the reason.
+    checks : tuple of Finding
+        Findings of the coded checks.
+    other_definitions : tuple of OtherDefinition
+        Values of the same names under other profiles, where they differ.
+    notes : tuple of str
+        Remarks on the run.
+    dataset : mapping
+        Counts of the run.
+    curves : tuple of Curve
+        Data of the figures.
+    thresholds : tuple of mapping
+        Thresholds that this evaluation chose, with the posts they were chosen on.
+    comparison : SelectiveComparison or None
+        Differences against another run of a predictor that may abstain.
+    attribution : Attribution or None
+        Evidence lost at each stage.
+    per_query : mapping of str to (ndarray of float, ndarray of bool), both of shape (n_queries,)
+        Per-query values of each mean, and which of them count.
+    asked_by_name : bool
+        Whether measures were named one by one; tables then show all of them.
+    resolve : callable
+        Function from a name to the canonical name.
+    source : object
+        The inputs and options, for ``save`` and comparisons.
+
+    Examples
+    --------
+    >>> import evidentia, polars as pl
+    >>> table = pl.DataFrame({"post_id": [1, 2], "criterion_id": ["A", "A"], "has_evidence": [1, 0], "prob": [0.9, 0.2]})
+    >>> evaluation = evidentia.evaluate(table, measures="AUROC,Brier", resamples=0)
+    >>> round(evaluation["roc_auc"].value, 3), round(evaluation["Brier"].value, 3), evaluation.passed
+    (1.0, 0.025, True)
     """
 
     profile: str
@@ -78,11 +125,22 @@ class Evaluation:
         return all(check.status != "failed" for check in self.checks)
 
     def overall(self) -> tuple[Estimate, ...]:
-        """The estimates over the whole run, without groups."""
+        """Estimates over the whole run, without groups."""
         return tuple(estimate for estimate in self.measures.values() if not estimate.group)
 
     def grouped(self, column: str) -> tuple[Estimate, ...]:
-        """The estimates of every value of one grouping column."""
+        """Estimates of every value of one grouping column.
+
+        Parameters
+        ----------
+        column : str
+            Name of the column, such as "fold" or "criterion".
+
+        Returns
+        -------
+        tuple of Estimate
+            Empty where nothing is grouped by it.
+        """
         return tuple(e for e in self.measures.values() if len(e.group) == 1 and e.group[0][0] == column)
 
     def to_dict(self) -> dict[str, Any]:
@@ -144,7 +202,20 @@ class Evaluation:
         return pl.DataFrame(rows, infer_schema_length=None)
 
     def save(self, folder: str | Path, *, force: bool = False) -> None:
-        """Write every file of the result into a new folder, all or nothing; ``force`` replaces an existing one."""
+        """Write all files of the result into a new folder, whole or not at all.
+
+        Parameters
+        ----------
+        folder : path
+            The folder.
+        force : bool, default=False
+            Whether to replace an existing folder.
+
+        Raises
+        ------
+        OutputError
+            If the folder exists or cannot be written.
+        """
         write_evaluation(self.source, self, Path(folder), force=force)
 
 

@@ -60,8 +60,25 @@ class CardMismatch:
 
 
 def load_card(name_or_path: str | Path) -> DatasetCard:
-    """Read a card that ships with Evidentia by its name, or a TOML file of your own by its path.
+    """Read a dataset card.
 
+    Parameters
+    ----------
+    name_or_path : str or Path
+        Name of a card that ships with Evidentia, or a TOML file.
+
+    Returns
+    -------
+    DatasetCard
+        The counts, ranges and targets of the dataset; a count that the card lacks is None.
+
+    Raises
+    ------
+    InputError
+        If there is no such card, or a field is unknown or of the wrong type.
+
+    Examples
+    --------
     >>> load_card("redsm5").queries
     14770
     """

@@ -43,13 +43,40 @@ def read_items(
 ) -> Items:
     """Read and check the items of a predictor that may abstain.
 
-    A JSON file (gzip too), or the mapping it was parsed to, is a run of PHQ-8, or of the questionnaire that its metadata
-    name; ``mode`` chooses one of its experiments.
-    A CSV, TSV, Parquet or JSONL file (gzip too) or a data frame has one row per item: cluster_id, item, pred (empty
-    where it abstained), gt and confidence; every further column of numbers is a further signal, and where there is one,
-    confidence may be missing. ``item_max`` is the largest possible error, by which normalised losses are divided.
-    ``mapping``, ``delimiter`` and ``max_bytes`` are those of read_run.
+    Parameters
+    ----------
+    source : path, mapping or data frame
+        A JSON file (gzip too), or the mapping parsed from it, is a run of PHQ-8 or of the questionnaire in its metadata. A CSV,
+        TSV, Parquet or JSONL file (gzip too) or a data frame has one row per item: ``cluster_id``, ``item``, ``pred`` (empty
+        where it abstained), ``gt`` and ``confidence``; every other column of numbers is a further signal.
+    mode : str, default=None
+        Experiment of a questionnaire file; needed where it has several.
+    item_max : float, default=None
+        Largest possible error of an item, for normalised losses. Questionnaires have their own.
+    mapping : mapping of str to str, default=None
+        Canonical column name to column name in a table.
+    delimiter : str, default=","
+        Delimiter of CSV files.
+    max_bytes : int, default=None
+        Largest unpacked size of a gzip file; None means 1,000,000,000.
 
+    Returns
+    -------
+    Items
+        The items, sorted by cluster and item.
+
+    Raises
+    ------
+    InputError
+        If the source is not a valid run. It holds all problems that one pass can find.
+
+    Notes
+    -----
+    ``confidence`` may be missing where there is another signal, and empty where ``pred`` is.
+
+    Examples
+    --------
+    >>> import polars as pl
     >>> row = {"cluster_id": [2, 1], "item": ["a", "a"], "pred": [None, 3], "gt": [1, 2], "confidence": [None, 0.5]}
     >>> items = read_items(pl.DataFrame(row))
     >>> items.cluster_ids, items.pred.tolist()

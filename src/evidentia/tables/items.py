@@ -34,12 +34,42 @@ def names_a_signal(name: str) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Items(Frozen):
-    """Item instances of a predictor that may abstain. Rows are sorted by cluster, then item, then input row.
+    """Items of a predictor that may abstain, sorted by cluster, item and input row.
 
-    ``cluster`` holds codes into ``cluster_ids``, which name every included cluster, also one of which nothing was
-    predicted. ``pred`` is NaN where the predictor abstained, and a signal is NaN where the file has none.
-    ``item_max`` is the largest possible error, by which normalised losses are divided. ``failed`` names the
-    participants without a result; they have no rows. With a ``questionnaire`` every cluster has all its items, in their order.
+    Attributes
+    ----------
+    name : str
+        Name of the file; "items" for a data frame.
+    cluster : ndarray of int, shape (n_items,)
+        Index of the cluster (participant) of each item in ``cluster_ids``.
+    cluster_ids : tuple of str, length n_clusters
+        Ids of all clusters, also of those without a prediction.
+    item : tuple of str, length n_items
+        Id of each item.
+    pred : ndarray of float, shape (n_items,)
+        Predicted scores; NaN where the predictor abstained.
+    gt : ndarray of float, shape (n_items,)
+        True scores.
+    signals : mapping of str to ndarray of float, shape (n_items,)
+        Confidences by name; NaN where a value is missing.
+    mode : str or None
+        Experiment of the questionnaire file.
+    item_max : float or None
+        Largest possible error, the divisor of normalised losses.
+    failed : tuple of str
+        Participants without a result; they have no rows.
+    sources : tuple of Source
+        Role, name, hash and number of rows of each input.
+    notes : tuple of str
+        Remarks from reading.
+    questionnaire : Questionnaire or None
+        Where it is set, every cluster has all its items, in their order.
+
+    Examples
+    --------
+    >>> items = Items("a.csv", np.array([0, 0]), ("p1",), ("x", "y"), pred=np.array([2.0, np.nan]), gt=np.array([2.0, 1.0]))
+    >>> len(items), items.predicted.tolist()
+    (2, [True, False])
     """
 
     name: str
@@ -66,11 +96,29 @@ class Items(Frozen):
 
     @property
     def predicted(self) -> Bools:
-        """Where the predictor gave an answer."""
+        """Mask of the items that have a prediction, shape (n_items,)."""
         return ~np.isnan(self.pred)
 
     def confidence(self, name: str) -> Floats:
-        """The signal of this name, which every predicted item must have; abstained items may lack it (NaN)."""
+        """The signal of this name, which every predicted item must have.
+
+        Parameters
+        ----------
+        name : str
+            Name of a signal.
+
+        Returns
+        -------
+        ndarray of float, shape (n_items,)
+            The values; abstained items may be NaN.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such signal.
+        InputError
+            If a predicted item lacks it.
+        """
         if name not in self.signals:
             raise UnknownNameError(Problem("UNKNOWN_SIGNAL", self._unknown(name)))
         values = self.signals[name]
@@ -85,9 +133,17 @@ class Items(Frozen):
         return values
 
     def take(self, rows: Ints) -> Items:
-        """The given rows (ascending); the clusters and their codes stay, also those that lose all their rows.
+        """Select rows; clusters and their codes stay, also those that lose all rows.
 
-        Some of the items of a questionnaire are no questionnaire any more.
+        Parameters
+        ----------
+        rows : ndarray of int, shape (n_rows,)
+            Row numbers, ascending.
+
+        Returns
+        -------
+        Items
+            The rows, without a questionnaire.
         """
         return replace(
             self,
@@ -100,9 +156,17 @@ class Items(Frozen):
         )
 
     def restricted_to(self, cluster_ids: Collection[str]) -> Items:
-        """The clusters that are also among the given ones, coded and sorted anew.
+        """Select clusters, coded and sorted anew.
 
-        Of two runs, ``a.restricted_to(b.cluster_ids)`` and ``b.restricted_to(a.cluster_ids)`` have the same clusters.
+        Parameters
+        ----------
+        cluster_ids : collection of str
+            Clusters to keep; others in it are ignored.
+
+        Returns
+        -------
+        Items
+            The rows of these clusters. Restricted to each other's ids, two runs have the same clusters.
         """
         wanted = set(cluster_ids)
         kept = by_number(name for name in self.cluster_ids if name in wanted)
@@ -115,7 +179,7 @@ class Items(Frozen):
 
     @cached_property
     def answers(self) -> Answers:
-        """The scores of a run of a questionnaire, participants x items."""
+        """Scores of a questionnaire run, participants x items."""
         assert self.questionnaire is not None
         return Answers.of(self.questionnaire, self.pred, self.gt)
 

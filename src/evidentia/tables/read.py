@@ -45,14 +45,46 @@ def read_run(
     max_bytes: int | None = None,
     allow_disjoint: bool = False,
 ) -> Run:
-    """Read and check a run: a CSV, TSV, Parquet or JSONL file (gzip too), or a polars, pandas or Arrow table.
+    """Read and check a run.
 
-    ``mapping`` gives canonical name -> column in the file; ``by`` names further columns to slice by. ``tune`` holds
-    the TUNE rows where they are in a table of their own. All problems that one pass can find are raised together in
-    one InputError. A gzip file may unpack to ``max_bytes``, by default 1,000,000,000.
-    Where no gold uid occurs in any ranking, that is an InputWarning, and an InputError where uids seem to be joined by
-    another character than ``|``; ``allow_disjoint`` lets both pass.
+    Parameters
+    ----------
+    source : path or data frame
+        Table with one row per query: a CSV, TSV, Parquet or JSONL file (gzip too), or a polars, pandas or Arrow table. It needs
+        ``post_id`` and ``criterion_id``, and ``gold_sent_uids`` or ``has_evidence``.
+    candidates : path or data frame, default=None
+        Table with one row per query and candidate: ``post_id``, ``criterion_id``, ``sent_uid``, ``score``.
+    tune : path or data frame, default=None
+        The TUNE rows, where they are in a table of their own.
+    mapping : mapping of str to str, default=None
+        Canonical column name to column name in ``source`` and ``tune``.
+    candidates_mapping : mapping of str to str, default=None
+        The same for ``candidates``.
+    delimiter : str, default=","
+        Delimiter of CSV files.
+    card : DatasetCard, path or str, default=None
+        Dataset card, its TOML file, or the name of one that ships.
+    by : str or sequence of str, default=()
+        Further columns to keep, to group by.
+    max_bytes : int, default=None
+        Largest unpacked size of a gzip file; None means 1,000,000,000.
+    allow_disjoint : bool, default=False
+        Whether to accept a run in which no gold uid occurs in any ranking. It is an InputWarning otherwise, and an InputError
+        where uids seem to be joined by another character than ``|``.
 
+    Returns
+    -------
+    Run
+        The checked run, its queries sorted by post and criterion.
+
+    Raises
+    ------
+    InputError
+        If the tables are not a valid run. It holds all problems that one pass can find.
+
+    Examples
+    --------
+    >>> import polars as pl
     >>> run = read_run(pl.DataFrame({"post_id": [1], "criterion_id": ["A.1"], "gold_sent_uids": ["s1|s2"]}))
     >>> len(run), run.queries.n_gold.tolist()
     (1, [2])
@@ -79,7 +111,26 @@ def read_run(
 
 
 def validate_run(source: object, **options: Any) -> tuple[Problem, ...]:
-    """Every problem that read_run would raise, given the same arguments; empty if the run is fine."""
+    """List every problem of a run without raising.
+
+    Parameters
+    ----------
+    source : path or data frame
+        The table, as in ``read_run``.
+    **options : object
+        The other arguments of ``read_run``.
+
+    Returns
+    -------
+    tuple of Problem
+        Each with a ``code`` and a ``message``; empty if the run is valid.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> [problem.code for problem in validate_run(pl.DataFrame({"post_id": [1], "criterion_id": ["A.1"]}))]
+    ['MISSING_COLUMN']
+    """
     try:
         read_run(source, **options)
     except InputError as error:

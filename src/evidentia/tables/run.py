@@ -24,9 +24,35 @@ class Source:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A validated run. ``frame`` and ``queries`` hold the same EVAL rows by post, then criterion.
+    """A validated run. ``queries`` and ``frame`` hold the same EVAL rows, sorted by post and criterion.
 
-    The frames hold the columns of the contract and those that were named to slice by, nothing else of the files.
+    Attributes
+    ----------
+    queries : Queries
+        Arrays with one row per query; a column that the run lacks is None.
+    frame : polars.DataFrame, shape (n_queries, n_columns)
+        The known columns and those named to group by.
+    tune : Queries or None
+        The TUNE queries.
+    tune_frame : polars.DataFrame or None
+        The rows of ``tune``.
+    candidates : polars.DataFrame or None
+        The candidates in the order of the queries.
+    sources : tuple of Source
+        Role, name, hash and number of rows of each input.
+    card : DatasetCard or None
+        The dataset card.
+    left_out : mapping of str to int
+        Number of rows that are not evaluated, by reason.
+    notes : tuple of str
+        Remarks from reading.
+
+    Examples
+    --------
+    >>> from evidentia import read_run
+    >>> run = read_run(pl.DataFrame({"post_id": [1, 1], "criterion_id": ["B", "A"], "has_evidence": [1, 0]}))
+    >>> len(run), run.queries.label, run.tune
+    (2, array([False,  True]), None)
     """
 
     queries: Queries

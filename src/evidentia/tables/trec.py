@@ -40,13 +40,45 @@ def read_trec(
     max_bytes: int | None = None,
     allow_disjoint: bool = False,
 ) -> Run:
-    """Read TREC qrels and a TREC run; relevance of 1 and more is gold, the ranking is by score.
+    """Read TREC qrels and a TREC run; a topic is a post with one nameless criterion.
 
-    Equal scores keep the order of the file; with ``ties="trec"`` they go by document number descending, and
-    scores are compared as float32, as in trec_eval. Judged topics that the run lacks are kept with an empty
-    ranking; topics that are not judged are left out. Both are counted in the notes.
-    A gzip file may unpack to ``max_bytes``, by default 1,000,000,000.
-    Where no relevant document is in the run, that is an InputWarning; ``allow_disjoint`` ends it.
+    Parameters
+    ----------
+    qrels : path
+        Judgements: topic, iteration, document, relevance. Relevance of 1 and more is gold.
+    run : path
+        Ranking: topic, Q0, document, rank, score, tag. Documents are ordered by score.
+    ties : {"input", "trec"}, default="input"
+        Equal scores keep the order of the file ("input"), or go by document number descending, with scores compared as float32,
+        as in trec_eval ("trec").
+    max_bytes : int, default=None
+        Largest unpacked size of a gzip file; None means 1,000,000,000.
+    allow_disjoint : bool, default=False
+        Whether to accept a run without any relevant document; it is an InputWarning otherwise.
+
+    Returns
+    -------
+    Run
+        One query per judged topic.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read, or ``ties`` is unknown.
+
+    Notes
+    -----
+    A judged topic that the run lacks has an empty ranking. A topic without judgements is left out. ``notes`` counts both.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     qrels, ranking = Path(folder, "qrels"), Path(folder, "run")
+    ...     _ = qrels.write_text("q1 0 d1 1"), ranking.write_text("q1 Q0 d2 1 0.9 x\\nq1 Q0 d1 2 0.5 x")
+    ...     run = read_trec(qrels, ranking)
+    >>> run.queries.gold_ranks.values
+    array([2])
     """
     if ties not in ("input", "trec"):
         raise InputError(Problem("UNKNOWN_TIES", f"ties is {shown(ties)}; it must be 'input' or 'trec'."))
@@ -76,7 +108,7 @@ def read_trec(
 
 
 def validate_trec(qrels: str | Path, run: str | Path, **options: Any) -> tuple[Problem, ...]:
-    """Every problem that read_trec would raise, given the same arguments; empty if the files are fine."""
+    """List every problem that ``read_trec`` would raise with the same arguments; empty if the files are valid."""
     try:
         read_trec(qrels, run, **options)
     except InputError as error:

@@ -48,7 +48,7 @@ BROKEN = (
 
 @dataclass(frozen=True)
 class CheckCount:
-    """One part of a verification: what was looked at, how often, and how often it did not match."""
+    """One part of a verification: its name, comparisons and mismatches."""
 
     name: str
     comparisons: int
@@ -57,7 +57,28 @@ class CheckCount:
 
 @dataclass(frozen=True)
 class Verification:
-    """What a verification found, and of which result: the hash of its manifest says so."""
+    """The outcome of verifying one result.
+
+    Attributes
+    ----------
+    manifest_sha256 : str
+        Hash of the manifest of the result that was verified.
+    checks : tuple of CheckCount
+        Each part of the verification with its comparisons and mismatches.
+    mismatches : tuple of Mismatch
+        Each place where reported and recomputed values differ.
+
+    Notes
+    -----
+    A verification without comparisons does not pass.
+
+    Examples
+    --------
+    >>> Verification("", checks=(), mismatches=()).passed
+    False
+    >>> Verification("", checks=(CheckCount("measures", 3, 0),), mismatches=()).passed
+    True
+    """
 
     manifest_sha256: str
     checks: tuple[CheckCount, ...]
@@ -65,12 +86,12 @@ class Verification:
 
     @property
     def comparisons(self) -> int:
-        """How many comparisons were made."""
+        """Number of comparisons over all checks."""
         return sum(check.comparisons for check in self.checks)
 
     @property
     def passed(self) -> bool:
-        """Whether something was compared, and nothing failed to match."""
+        """Whether there were comparisons and all of them matched."""
         return self.comparisons > 0 and not self.mismatches
 
     def to_dict(self) -> dict[str, Any]:
@@ -89,7 +110,18 @@ class Verification:
         return dumps_by_line(self.to_dict(), ("mismatches", "checks"))
 
     def save(self, folder: Path) -> None:
-        """Write ``verification.json`` beside the result, whole or not at all."""
+        """Write ``verification.json`` beside the result, whole or not at all.
+
+        Parameters
+        ----------
+        folder : Path
+            The result folder.
+
+        Raises
+        ------
+        OutputError
+            If the file cannot be written.
+        """
         try:
             replace_file(folder / "verification.json", self.to_json().encode())
         except OSError as error:
