@@ -44,7 +44,11 @@ RELIABILITY = Statistic("reliability", _binned, uses=("bins",), bound=1.0)
 
 
 def reliability_table(sums: Floats, args: Args) -> dict[str, object]:
-    """What stands behind the ECE: for every bin its range, size, mean probability and share with evidence."""
+    """What stands behind the ECE: for every bin its range, size, mean probability and share with evidence.
+
+    >>> reliability_table(np.array([2.0, 0.5, 1.0]), Args({}))["bins"]  # one bin: queries, sum of prob, positives
+    [{'low': 0.0, 'high': 1.0, 'n': 2, 'mean_prob': 0.25, 'positive_share': 0.5}]
+    """
     bins = sums.reshape(-1, 3)
     rows = [
         {
@@ -90,7 +94,11 @@ def _bin_gaps(sums: Floats, args: Args) -> Floats:
     },
 )
 def ece(sums: Floats, args: Args) -> tuple[Floats, Floats]:
-    """Weighted mean gap between confidence and frequency; 0.0, marked, without queries."""
+    """Weighted mean gap between confidence and frequency; 0.0, marked, without queries.
+
+    >>> ece(np.array([[2.0, 0.5, 1.0, 2.0, 1.5, 1.0]]), Args({}))  # two bins: queries, sum of prob, positives
+    (array([1.]), array([4.]))
+    """
     bins = sums.reshape(*sums.shape[:-1], -1, 3)
     return in_order(np.abs(bins[..., 1] - bins[..., 2]), -1), in_order(bins[..., 0], -1)
 
@@ -223,7 +231,12 @@ def _benefit(queries: Queries, args: Args) -> Floats:
     conventions={"dcurves": "the same"},
 )
 def net_benefit(sums: Floats, args: Args) -> Outcome:
-    """Net true positives per query at the threshold's own odds; 0.0, marked, at t = 1."""
+    """Net true positives per query at the threshold's own odds; 0.0, marked, at t = 1.
+
+    >>> from evidentia.results.names import parse_name
+    >>> net_benefit(np.array([3.0, 2.0, 10.0]), Args({}, parse_name("NetBenefit@t=0.5").cut)).values  # TP, FP, N
+    array(0.1)
+    """
     if args.level == 1.0:
         return Outcome(np.zeros(sums.shape[:-1]), np.full(sums.shape[:-1], 2, np.int8))
     odds = args.level / (1 - args.level)
@@ -300,7 +313,13 @@ def _trusted(shift: Floats, curvature: Floats) -> Floats:
     conventions={"rms (R)": "val.prob's Slope: the same, but without probabilities of 0 and 1", "interval": STEP},
 )
 def calibration_slope(prob: Floats, label: Bools, weight: Floats) -> tuple[float, int]:
-    """Slope of the logistic recalibration; 0.0, marked, where it does not exist."""
+    """Slope of the logistic recalibration; 0.0, marked, where it does not exist.
+
+    >>> prob, label = np.repeat([0.25, 0.75], 4), np.array([1, 0, 0, 0, 1, 1, 1, 0], bool)
+    >>> slope, flaw = calibration_slope(prob, label, np.ones(8))
+    >>> round(slope, 6), flaw
+    (1.0, 0)
+    """
     beta, flaw = _fit_slope(prob, label, weight)
     return (0.0, flaw) if beta is None else (float(beta[1]), 0)
 
@@ -343,7 +362,13 @@ def _intercept_step(at: Floats, sums: Floats) -> Floats:
     },
 )
 def calibration_intercept(prob: Floats, label: Bools, weight: Floats) -> tuple[float, int]:
-    """Shift of the log-odds that makes the mean probability right; 0.0, marked, where there is none."""
+    """Shift of the log-odds that makes the mean probability right; 0.0, marked, where there is none.
+
+    >>> prob, label = np.full(4, 0.5), np.array([False, True, True, True])
+    >>> value, flaw = calibration_intercept(prob, label, np.ones(4))
+    >>> round(value, 6), flaw  # log(3): 3 of 4 are positive
+    (1.098612, 0)
+    """
     held = weight > 0
     if label[held].all() or not label[held].any():
         return 0.0, 1

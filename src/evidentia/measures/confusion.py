@@ -208,12 +208,20 @@ _define_share(
 
 
 def f1_score(tp: Floats, fp: Floats, fn: Floats) -> Outcome:
-    """2TP / (2TP + FP + FN); 0.0, marked, where nothing is positive and nothing was said to be."""
+    """2TP / (2TP + FP + FN); 0.0, marked, where nothing is positive and nothing was said to be.
+
+    >>> f1_score(np.array([2.0, 0.0]), np.array([1.0, 0.0]), np.array([1.0, 0.0]))
+    Outcome(values=array([0.66666667, 0.        ]), flaws=array([0, 1], dtype=int8))
+    """
     return ratio(2 * tp, 2 * tp + fp + fn)
 
 
 def f1_fraction(sums: Floats, args: Args) -> tuple[Floats, Floats]:
-    """Twice the true positives, over those plus every error."""
+    """Twice the true positives, over those plus every error.
+
+    >>> f1_fraction(np.array([[2.0, 1.0, 1.0, 5.0]]), Args({}))
+    (array([4.]), array([6.]))
+    """
     return 2 * sums[..., TP], 2 * sums[..., TP] + sums[..., FP] + sums[..., FN]
 
 
@@ -221,7 +229,11 @@ F1_PARTS = ("2 TP", "2 TP + FP + FN")
 
 
 def mcc(tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Outcome:
-    """Matthews correlation; 0.0, marked, where a row or a column of the confusion table is empty."""
+    """Matthews correlation; 0.0, marked, where a row or a column of the confusion table is empty.
+
+    >>> mcc(*np.array([[2.0, 1.0], [0.0, 1.0], [0.0, 0.0], [3.0, 0.0]]))  # a perfect table, and one that always answers yes
+    Outcome(values=array([1., 0.]), flaws=array([0, 1], dtype=int8))
+    """
     product = (tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)
     return ratio(tp * tn - fp * fn, np.sqrt(product))
 

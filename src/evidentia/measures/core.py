@@ -167,7 +167,11 @@ def ratio_of_sums(
 
 
 def sound(values: Floats) -> Outcome:
-    """An outcome that is always defined."""
+    """An outcome that is always defined.
+
+    >>> sound(np.array([0.5, 1.0])).flaws
+    array([0, 0], dtype=int8)
+    """
     return Outcome(values, np.zeros(np.shape(values), np.int8))
 
 

@@ -69,7 +69,13 @@ def _pairs(counts: Counts, args: Args) -> tuple[Floats, Floats]:
     conventions={"scikit-learn": "roc_auc_score: the same; NaN with a warning when only one class is there"},
 )
 def auroc(counts: Counts, args: Args) -> Outcome:
-    """Area by trapezoids over the points; ties count one half. One class: 0.5, marked."""
+    """Area by trapezoids over the points; ties count one half. One class: 0.5, marked.
+
+    >>> from evidentia.stats.sweeps import sweep_counts
+    >>> counts = sweep_counts(np.array([0.9, 0.5, 0.5]), np.array([True, True, False]), None, None, 1)[0]
+    >>> float(auroc(counts, Args({})).values)
+    0.75
+    """
     positives, negatives = counts.tp[-1], counts.fp[-1]
     outcome = ratio(*_pairs(counts, args))
     values = np.where(outcome.flaws > 0, 0.5, outcome.values)
@@ -105,7 +111,13 @@ def _precisions(counts: Counts, args: Args) -> tuple[Floats, Floats]:
     },
 )
 def auprc(counts: Counts, args: Args) -> Outcome:
-    """Average precision over tie groups. One class: the class prior, marked."""
+    """Average precision over tie groups. One class: the class prior, marked.
+
+    >>> from evidentia.stats.sweeps import sweep_counts
+    >>> counts = sweep_counts(np.array([0.9, 0.5, 0.5]), np.array([True, True, False]), None, None, 1)[0]
+    >>> round(float(auprc(counts, Args({})).values), 6)
+    0.833333
+    """
     positives, negatives = counts.tp[-1], counts.fp[-1]
     outcome = ratio(*_precisions(counts, args))
     flaws = one_class(positives, negatives)
@@ -114,7 +126,11 @@ def auprc(counts: Counts, args: Args) -> Outcome:
 
 
 def one_class(positives: Floats, negatives: Floats) -> np.ndarray[tuple[int, ...], np.dtype[np.int8]]:
-    """Mark where one class is absent: 1 without positives, else 2 without negatives."""
+    """Mark where one class is absent: 1 without positives, else 2 without negatives.
+
+    >>> one_class(np.array([0.0, 2.0, 1.0]), np.array([3.0, 0.0, 1.0]))
+    array([1, 2, 0], dtype=int8)
+    """
     return np.where(positives == 0, 1, np.where(negatives == 0, 2, 0)).astype(np.int8)
 
 
@@ -167,7 +183,14 @@ def _within_budget(counts: Counts, args: Args) -> tuple[Floats, Floats]:
     },
 )
 def tpr_at_fpr(counts: Counts, args: Args) -> Outcome:
-    """The most true positives among points whose FPR is within budget. One class: 0.0, marked."""
+    """The most true positives among points whose FPR is within budget. One class: 0.0, marked.
+
+    >>> from evidentia.stats.sweeps import sweep_counts
+    >>> from evidentia.results.names import parse_name
+    >>> counts = sweep_counts(np.array([0.9, 0.5, 0.1]), np.array([True, False, True]), None, None, 1)[0]
+    >>> float(tpr_at_fpr(counts, Args({}, parse_name("TPR@FPR=5%").cut)).values)
+    0.5
+    """
     positives, negatives = counts.tp[-1], counts.fp[-1]
     flaws = one_class(positives, negatives)
     return Outcome(np.where(flaws > 0, 0.0, ratio(*_within_budget(counts, args)).values), flaws)

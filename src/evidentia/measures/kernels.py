@@ -57,7 +57,12 @@ def _parts(owner: Ints, offsets: Ints) -> Iterator[slice]:
 
 
 def hits(ranks: Ragged, k: int | None) -> Floats:
-    """How many gold candidates stand in the top k of every query (k None: anywhere)."""
+    """How many gold candidates stand in the top k of every query (k None: anywhere).
+
+    >>> ranks = Ragged(np.array([0, 2, 2]), np.array([1, 3]))  # gold at ranks 1 and 3; none in the second query
+    >>> hits(ranks, 2), hits(ranks, None)
+    (array([1., 0.]), array([2., 0.]))
+    """
     if k is None:
         return ranks.lengths.astype(float)
     inside = np.concatenate([[0], np.cumsum(ranks.values <= k)])
@@ -66,19 +71,33 @@ def hits(ranks: Ragged, k: int | None) -> Floats:
 
 
 def recall(ranks: Ragged, n_gold: Ints, k: int | None) -> Floats:
-    """Share of the gold candidates in the top k; 0 without gold."""
+    """Share of the gold candidates in the top k; 0 without gold.
+
+    >>> ranks = Ragged(np.array([0, 2, 2]), np.array([1, 3]))  # gold at ranks 1 and 3; none in the second query
+    >>> recall(ranks, ranks.lengths, 2)
+    array([0.5, 0. ])
+    """
     return _divide(hits(ranks, k), n_gold)
 
 
 def precision(ranks: Ragged, depth: Ints | int) -> Floats:
-    """Share of gold among the first ``depth`` candidates of every query; 0 for an empty ranking."""
+    """Share of gold among the first ``depth`` candidates of every query; 0 for an empty ranking.
+
+    >>> ranks = Ragged(np.array([0, 2, 2]), np.array([1, 3]))  # gold at ranks 1 and 3; none in the second query
+    >>> precision(ranks, 2), precision(ranks, np.array([4, 0]))
+    (array([0.5, 0. ]), array([0.5, 0. ]))
+    """
     within = ranks.values <= np.repeat(np.broadcast_to(depth, len(ranks.offsets) - 1), ranks.lengths)
     inside = np.concatenate([[0], np.cumsum(within)])
     return _divide((inside[ranks.offsets[1:]] - inside[ranks.offsets[:-1]]).astype(float), depth)
 
 
 def reciprocal_rank(ranks: Ragged, k: int | None) -> Floats:
-    """One over the rank of the first gold candidate; 0 if none stands in the top k."""
+    """One over the rank of the first gold candidate; 0 if none stands in the top k.
+
+    >>> reciprocal_rank(Ragged(np.array([0, 1, 1]), np.array([4])), None)
+    array([0.25, 0.  ])
+    """
     some = ranks.lengths > 0
     first = np.ones(len(some), np.int64)
     first[some] = ranks.values[ranks.offsets[:-1][some]]
@@ -86,7 +105,12 @@ def reciprocal_rank(ranks: Ragged, k: int | None) -> Floats:
 
 
 def precision_sum(ranks: Ragged, k: int | None) -> Floats:
-    """Sum of the precisions at the ranks of the gold candidates in the top k: the numerator of average precision."""
+    """Sum of the precisions at the ranks of the gold candidates in the top k: the numerator of average precision.
+
+    >>> ranks = Ragged(np.array([0, 2, 2]), np.array([1, 3]))  # gold at ranks 1 and 3; none in the second query
+    >>> precision_sum(ranks, None), precision_sum(ranks, 2)
+    (array([1.66666667, 0.        ]), array([1., 0.]))
+    """
     owner = ranks.owner
     position = np.arange(len(owner)) - np.repeat(ranks.offsets[:-1], ranks.lengths) + 1
     gained = position / ranks.values
@@ -96,7 +120,14 @@ def precision_sum(ranks: Ragged, k: int | None) -> Floats:
 
 
 def average_precision(ranks: Ragged, n_gold: Ints, n_ranked: Ints, k: int | None, norm: str) -> Floats:
-    """Average precision in the top k, divided by what ``norm`` names; 0 without gold."""
+    """Average precision in the top k, divided by what ``norm`` names; 0 without gold.
+
+    >>> ranks = Ragged(np.array([0, 2, 2]), np.array([1, 3]))  # gold at ranks 1 and 3; none in the second query
+    >>> average_precision(ranks, ranks.lengths, np.array([3, 3]), 2, "gold")
+    array([0.5, 0. ])
+    >>> average_precision(ranks, ranks.lengths, np.array([3, 3]), 2, "found")
+    array([1., 0.])
+    """
     within = n_gold if k is None else np.minimum(n_gold, k)
     divisors: dict[str, Callable[[], Ints | Floats]] = {
         "gold": lambda: n_gold,
@@ -108,7 +139,11 @@ def average_precision(ranks: Ragged, n_gold: Ints, n_ranked: Ints, k: int | None
 
 
 def ndcg(ranks: Ragged, n_gold: Ints, k: int | None) -> Floats:
-    """Discounted gain of the top k over that of an ideal ranking of min(gold, k) gold ones; 0 without gold."""
+    """Discounted gain of the top k over that of an ideal ranking of min(gold, k) gold ones; 0 without gold.
+
+    >>> ndcg(Ragged(np.array([0, 1, 1]), np.array([3])), np.array([1, 0]), 10)
+    array([0.5, 0. ])
+    """
     gained = 1.0 / np.log2(ranks.values + 1.0)
     if k is not None:
         gained = np.where(ranks.values <= k, gained, 0.0)

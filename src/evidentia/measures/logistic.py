@@ -11,23 +11,39 @@ EPSILON = 2.0**-52
 
 
 def logit(prob: Floats) -> Floats:
-    """Log-odds, with probabilities clipped to [2^-52, 1 - 2^-52] so that 0 and 1 stay finite."""
+    """Log-odds, with probabilities clipped to [2^-52, 1 - 2^-52] so that 0 and 1 stay finite.
+
+    >>> logit(np.array([0.5, 0.0, 1.0])).round(3)
+    array([  0.   , -36.044,  36.044])
+    """
     prob = np.clip(prob, EPSILON, 1 - EPSILON)
     return np.log(prob) - np.log1p(-prob)
 
 
 def inside(prob: Floats) -> Bools:
-    """Which probabilities the clipping leaves alone: log-odds of 0 and 1 are a choice of ours, not what a system said."""
+    """Which probabilities the clipping leaves alone: log-odds of 0 and 1 are a choice of ours, not what a system said.
+
+    >>> inside(np.array([0.0, 0.5, 1.0]))
+    array([False,  True, False])
+    """
     return (prob > EPSILON) & (prob < 1 - EPSILON)
 
 
 def unclipped(prob: Floats) -> Floats:
-    """Log-odds in which a probability of 0 or 1, up to 2^-52, is infinite: no shift moves it."""
+    """Log-odds in which a probability of 0 or 1, up to 2^-52, is infinite: no shift moves it.
+
+    >>> unclipped(np.array([0.0, 0.5, 1.0]))
+    array([-inf,   0.,  inf])
+    """
     return np.where(inside(prob), logit(prob), np.copysign(np.inf, prob - 0.5))
 
 
 def leftover(line: Floats, label: Bools) -> tuple[Floats, Floats]:
-    """Label less probability at some log-odds, and the curvature there; both keep their digits next to certainty."""
+    """Label less probability at some log-odds, and the curvature there; both keep their digits next to certainty.
+
+    >>> leftover(np.array([0.0]), np.array([True]))
+    (array([0.5]), array([0.25]))
+    """
     small = _smaller(line)
     rest = np.where(label == (line > 0), small, 1 - small)
     return np.where(label, rest, -rest), small * (1 - small)
@@ -39,6 +55,9 @@ def newton(x: Floats, label: Bools, weight: Floats) -> Floats | None:
     The origin follows the mean of x by curvature, where intercept and slope do not disturb each other: nearly separated
     classes leave a determinant around any other origin that has no digits. The sums are exact, so that no library can
     change a digit.
+
+    >>> newton(np.array([-1.0, -1.0, 1.0, 1.0]), np.array([False, True, False, True]), np.ones(4))
+    array([0., 0.])
     """
     origin = level = slope = 0.0
     for _ in range(500):
@@ -96,7 +115,11 @@ def _climbing(x: Floats, label: Bools, weight: Floats, at: tuple[float, float], 
 
 
 def root(offset: Floats, label: Bools, weight: Floats) -> float:
-    """The shift at which expected and observed positives agree: Newton steps, kept inside a bracket that always shrinks."""
+    """The shift at which expected and observed positives agree: Newton steps, kept inside a bracket that always shrinks.
+
+    >>> round(root(np.zeros(4), np.array([False, True, True, True]), np.ones(4)), 6)
+    1.098612
+    """
     low, high, shift = -80.0, 80.0, 0.0
     for _ in range(200):
         above = offset + shift > 0
@@ -116,7 +139,11 @@ def root(offset: Floats, label: Bools, weight: Floats) -> float:
 
 
 def separated(x: Floats, label: Bools) -> bool:
-    """Whether a threshold on x splits the classes, so that the slope would run off to infinity."""
+    """Whether a threshold on x splits the classes, so that the slope would run off to infinity.
+
+    >>> separated(np.array([0.1, 0.2, 0.9]), np.array([False, False, True]))
+    True
+    """
     rising = x[label].min() >= x[~label].max()
     falling = x[label].max() <= x[~label].min()
     return bool(rising or falling)

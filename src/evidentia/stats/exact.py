@@ -92,7 +92,11 @@ def in_order(terms: Floats, axis: int) -> Floats:
 
 
 def exact_total(columns: Floats) -> Floats:
-    """The sums of the columns, the same for every library, thread count and order of rows."""
+    """The sums of the columns, the same for every library, thread count and order of rows.
+
+    >>> exact_total(np.array([[1.0, 0.25], [2.0, 0.5]]))
+    array([3.  , 0.75])
+    """
     largest = np.abs(columns).max(axis=0, initial=0.0)
     bounds = powers_above(largest)
     coarse, fine = split(columns / bounds, 1.0)  # dividing by a power of two loses nothing

@@ -88,6 +88,9 @@ def column_sums(steps: Floats) -> Floats:
     """Sums over axis 0, one row after the other also for a single column, so that a block of any size gives the same bits.
 
     numpy adds a lone column pairwise, which rounds differently.
+
+    >>> column_sums(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    array([4., 6.])
     """
     if steps.ndim == 1 or steps.shape[1] > 1:
         total: Floats = steps.sum(axis=0)
