@@ -19,7 +19,17 @@ BROKEN = (InputError, ArithmeticError, AttributeError, LookupError, OSError, Typ
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a check says, and how many things it looked at."""
+    """The outcome of a check.
+
+    Attributes
+    ----------
+    status : {"passed", "failed", "warning", "not applicable", "skipped"}
+        The outcome.
+    message : str
+        One sentence for the reader.
+    looked : int
+        Number of things that were looked at.
+    """
 
     status: Status
     message: str
@@ -28,9 +38,20 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Check:
-    """A coded check. ``scope`` folder means that it reads written files, so that a result in memory cannot have it.
+    """A coded check of a result.
 
-    ``about="items"``: only for results of predictors that may abstain.
+    Attributes
+    ----------
+    code : str
+        Stable code, such as "RANK004".
+    title : str
+        What must hold.
+    judge : callable
+        Function from a Subject to a Verdict.
+    scope : {"result", "folder"}
+        "folder" reads written files, so that a result in memory cannot have it.
+    about : {"any", "items"}
+        "items" is only for results of predictors that may abstain.
     """
 
     code: str
@@ -57,7 +78,32 @@ CHECKS: dict[str, Check] = {}
 def check(
     code: str, *, title: str, scope: Scope = "result", about: About = "any"
 ) -> Callable[[Callable[[Subject], Verdict]], Callable[[Subject], Verdict]]:
-    """Register a check of a result."""
+    """Register a check of a whole result.
+
+    Parameters
+    ----------
+    code : str
+        A code that is not taken.
+    title : str
+        What must hold.
+    scope : {"result", "folder"}, default="result"
+        Whether it reads written files.
+    about : {"any", "items"}, default="any"
+        Whether it is only for results of predictors that may abstain.
+
+    Returns
+    -------
+    callable
+        Decorator of a function from a Subject to a Verdict.
+
+    Examples
+    --------
+    >>> @check("DEMO001", title="There are numbers")
+    ... def has_numbers(subject):
+    ...     return looked_at(len(subject.evaluation), "number", wrong=0, fault="are missing")
+    >>> CHECKS.pop("DEMO001").title
+    'There are numbers'
+    """
 
     def register(judge: Callable[[Subject], Verdict]) -> Callable[[Subject], Verdict]:
         assert code not in CHECKS, f"{code} is taken"
@@ -72,7 +118,27 @@ def run_check(
 ) -> Callable[[Callable[[Run], Verdict]], Callable[[Run], Verdict]]:
     """Register a check of the queries behind a result.
 
-    ``refused_as`` names the problems for which the reader refuses such queries: where a folder cannot be read, they decide.
+    Parameters
+    ----------
+    code : str
+        A code that is not taken.
+    title : str
+        What must hold.
+    refused_as : tuple of str, default=()
+        Codes of the problems for which ``read_run`` refuses such queries. Where a folder cannot be read, they fail the check.
+
+    Returns
+    -------
+    callable
+        Decorator of a function from a Run to a Verdict.
+
+    Examples
+    --------
+    >>> @run_check("DEMO002", title="There are queries")
+    ... def has_queries(run):
+    ...     return looked_at(len(run), "query", "queries", wrong=0, fault="are missing")
+    >>> CHECKS.pop("DEMO002").title
+    'There are queries'
     """
 
     def register(judge: Callable[[Run], Verdict]) -> Callable[[Run], Verdict]:
@@ -93,12 +159,34 @@ def run_check(
 
 
 def looked_at(count: int, unit: str, many: str | None = None, *, wrong: int, fault: str, aside: str = "") -> Verdict:
-    """Passed or failed by the number of wrong things; with nothing to look at it is not applicable, never a pass.
+    """Passed or failed, by the number of wrong things.
 
-    ``count`` things called ``unit`` were looked at, and ``wrong`` of them have the ``fault``, a verb phrase in the plural.
+    Parameters
+    ----------
+    count : int
+        Number of things that were looked at.
+    unit : str
+        What one of them is called.
+    many : str, default=None
+        What several are called; None adds an s.
+    wrong : int
+        Number of them that are wrong.
+    fault : str
+        What is wrong with them, a verb phrase in the plural.
+    aside : str, default=""
+        Text to append to the message.
 
+    Returns
+    -------
+    Verdict
+        Not applicable, never passed, where ``count`` is 0.
+
+    Examples
+    --------
     >>> looked_at(3, "row", wrong=1, fault="are empty").message
     '1 are empty; 3 rows looked at'
+    >>> looked_at(0, "row", wrong=0, fault="are empty").status
+    'not applicable'
     """
     if count == 0:
         return not_applicable(f"there are no {many or unit + 's'} to look at")
@@ -109,15 +197,27 @@ def looked_at(count: int, unit: str, many: str | None = None, *, wrong: int, fau
 
 
 def warned(looked: int, message: str) -> Verdict:
-    """Something that a reader must know, and that does not make the result wrong."""
+    """Something that a reader must know and that does not make the result wrong.
+
+    >>> warned(3, "1 row is empty").status
+    'warning'
+    """
     return Verdict("warning", message, looked)
 
 
 def not_applicable(reason: str) -> Verdict:
-    """Nothing of the kind is in the result."""
+    """The result has nothing of the kind.
+
+    >>> not_applicable("there are no rankings").status
+    'not applicable'
+    """
     return Verdict("not applicable", reason)
 
 
 def skipped(reason: str) -> Verdict:
-    """It should be looked at, but cannot be."""
+    """It should be looked at, but cannot be.
+
+    >>> skipped("the queries cannot be read").status
+    'skipped'
+    """
     return Verdict("skipped", reason)

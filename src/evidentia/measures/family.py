@@ -53,7 +53,30 @@ class About(TypedDict, total=False):
 
 
 class Family:
-    """Collects the measures that one module defines."""
+    """A named group of measures, with decorators that define its members.
+
+    Parameters
+    ----------
+    name : str
+        Name of the family, as in ``Estimate.family``.
+    **common : About
+        Fields of ``Measure`` that hold for every member unless its decorator gives others.
+
+    Attributes
+    ----------
+    measures : list of Measure
+        The members, in the order of their definition.
+
+    Examples
+    --------
+    >>> from evidentia.measures.populations import ALL
+    >>> family = Family("mine", population=ALL, requires=(), direction="higher", bounds=(0.0, 1.0), reference="")
+    >>> @family.mean("Share", label="Share", formula="mean of label", meaning="The share of queries with evidence.")
+    ... def share(queries, args):
+    ...     return queries.label.astype(float)
+    >>> [measure.base for measure in family.measures]
+    ['Share']
+    """
 
     def __init__(self, name: str, **common: Unpack[About]) -> None:
         self.name = name
@@ -68,7 +91,22 @@ class Family:
         return other
 
     def add(self, base: str, kind: Kind, **about: Unpack[About]) -> Measure:
-        """Define a measure from its kind."""
+        """Define a measure from its kind.
+
+        Parameters
+        ----------
+        base : str
+            Name without parameters and cut.
+        kind : Kind
+            How it is computed.
+        **about : About
+            Fields of ``Measure``, in place of the common ones.
+
+        Returns
+        -------
+        Measure
+            The new member.
+        """
         settings: dict[str, Any] = {**self.common, **about}
         for key in ("population", "requires"):
             if not callable(settings[key]):
@@ -85,8 +123,21 @@ class Family:
     ) -> Callable[[Callable[[Queries, Args], Floats]], Callable[[Queries, Args], Floats]]:
         """Define a measure as the mean of per-query values over its population.
 
-        The function returns one float per query, in query order, also for queries outside the population. ``bound`` is the
-        largest absolute value, a power of two; ``proportion`` allows an exact binomial interval.
+        Parameters
+        ----------
+        base : str
+            Name without parameters and cut.
+        bound : float or None, default=1.0
+            Power of two that no absolute value exceeds; None for whole numbers.
+        proportion : bool, default=False
+            Whether the measure is a share of units, so that an exact binomial interval makes sense.
+        **about : About
+            Fields of ``Measure``, in place of the common ones.
+
+        Returns
+        -------
+        callable
+            Decorator of a function ``(queries, args)`` that returns floats of shape (n_queries,), also outside the population.
         """
 
         def define(per_query: Callable[[Queries, Args], Floats]) -> Callable[[Queries, Args], Floats]:
@@ -123,7 +174,24 @@ class Family:
         gaps: Callable[[Floats, Args], Floats] | None = None,
         **about: Unpack[About],
     ) -> Callable[[Callable[[Floats, Args], Outcome]], Callable[[Floats, Args], Outcome]]:
-        """Define a measure as a function of column sums (columns on the last axis) that returns values and flaws."""
+        """Define a measure as a function of column sums.
+
+        Parameters
+        ----------
+        base : str
+            Name without parameters and cut.
+        statistic : Statistic
+            The columns that are added up.
+        gaps : callable, default=None
+            The terms whose absolute values the measure adds up, on the last axis.
+        **about : About
+            Fields of ``Measure``, in place of the common ones.
+
+        Returns
+        -------
+        callable
+            Decorator of a function ``(sums, args)``: sums of shape (..., n_columns) become an Outcome of shape (...).
+        """
 
         def define(finish: Callable[[Floats, Args], Outcome]) -> Callable[[Floats, Args], Outcome]:
             self.add(base, Additive(statistic, finish, gaps=gaps), **about)
@@ -142,7 +210,31 @@ class Family:
         gaps: Callable[[Floats, Args], Floats] | None = None,
         **about: Unpack[About],
     ) -> Callable[[Fraction], Fraction]:
-        """Define a measure as one sum over another: the function gives numerator and denominator."""
+        """Define a measure as one sum over another; a zero denominator gives 0.0, marked.
+
+        Parameters
+        ----------
+        base : str
+            Name without parameters and cut.
+        statistic : Statistic
+            The columns that are added up.
+        parts : tuple of (str, str)
+            Words for numerator and denominator.
+        proportion : bool, default=False
+            Whether the measure is a share of units, so that an exact binomial interval makes sense.
+        details : callable, default=None
+            Function ``(sums, args)`` that gives further numbers.
+        gaps : callable, default=None
+            The terms whose absolute values the measure adds up, on the last axis.
+        **about : About
+            Fields of ``Measure``, in place of the common ones.
+
+        Returns
+        -------
+        callable
+            Decorator of a function ``(sums, args)``: sums of shape (..., n_columns) become numerator and
+            denominator of shape (...).
+        """
 
         def define(fraction: Fraction) -> Fraction:
             kind = ratio_of_sums(statistic, fraction, parts=parts, proportion=proportion, details=details, gaps=gaps)
@@ -161,7 +253,28 @@ class Family:
         details: Callable[[Counts, Args], dict[str, object]] | None = None,
         **about: Unpack[About],
     ) -> Callable[[Callable[[Counts, Args], Outcome]], Callable[[Counts, Args], Outcome]]:
-        """Define a measure as a function of the counts at every distinct score."""
+        """Define a measure as a function of the counts at every distinct score.
+
+        Parameters
+        ----------
+        base : str
+            Name without parameters and cut.
+        units : callable
+            Function ``(queries, args)`` that returns scores and labels.
+        fraction : callable
+            Function ``(counts, args)`` that returns numerator and denominator.
+        parts : tuple of (str, str)
+            Words for the two.
+        details : callable, default=None
+            Function ``(counts, args)`` that gives further numbers.
+        **about : About
+            Fields of ``Measure``, in place of the common ones.
+
+        Returns
+        -------
+        callable
+            Decorator of a function ``(counts, args)`` that returns an Outcome with one value per weighting.
+        """
 
         def define(
             finish: Callable[[Counts, Args], Outcome],
@@ -180,7 +293,25 @@ class Family:
         step: Callable[[Floats, Floats], Floats],
         **about: Unpack[About],
     ) -> Callable[[Solve], Solve]:
-        """Define a measure as the solution of an equation over all (prob, label, weight) triples."""
+        """Define a measure as the solution of an equation over all queries.
+
+        Parameters
+        ----------
+        base : str
+            Name without parameters and cut.
+        score : callable
+            Function ``(prob, label)`` that returns the solution and each query's share of gradient and curvature.
+        step : callable
+            Function ``(solution, sums)`` that takes one Newton step.
+        **about : About
+            Fields of ``Measure``, in place of the common ones.
+
+        Returns
+        -------
+        callable
+            Decorator of a function ``(prob, label, weight)``, each of shape (n_queries,), that returns the value
+            and the number of the reason why it is undefined, or 0.
+        """
 
         def define(solve: Solve) -> Solve:
             self.add(base, Fit(solve, score, step), **about)

@@ -21,7 +21,25 @@ FAMILIES = (counts, detection, confusion, calibration, ranking, extraction, gate
 
 
 def register(family: Family) -> None:
-    """Make the measures of one more family known, under their names."""
+    """Add the measures of a family to the catalogue.
+
+    Parameters
+    ----------
+    family : Family
+        A family with its measures defined.
+
+    Raises
+    ------
+    ValueError
+        If a measure of that name, cut and required parameters exists.
+
+    Examples
+    --------
+    >>> from evidentia.measures import ranking
+    >>> register(ranking.family)
+    Traceback (most recent call last):
+    ValueError: Recall is a measure already, written the same way. Choose another name.
+    """
     catalogue.register(family.measures)
 
 

@@ -59,7 +59,25 @@ _ALIAS = re.compile(r"(?P<word>[A-Za-z_]+?)[_@](?P<cut>\d+|all)(?P<group>\[.*\])
 
 
 def register(measures: Iterable[Measure]) -> None:
-    """Add measures; every one is told apart by its base name, its cut and the parameters that must be written."""
+    """Add measures to the catalogue; base name, cut and required parameters tell them apart.
+
+    Parameters
+    ----------
+    measures : iterable of Measure
+        The measures.
+
+    Raises
+    ------
+    ValueError
+        If one of them exists.
+
+    Examples
+    --------
+    >>> from evidentia.measures import MEASURES
+    >>> register(MEASURES[:1])
+    Traceback (most recent call last):
+    ValueError: Queries is a measure already, written the same way. Choose another name.
+    """
     for measure in measures:
         base = _BASES.get(measure.base.lower(), measure.base)
         if base != measure.base or measure.key in {known.key for known in MEASURES}:
@@ -130,8 +148,27 @@ class Request:
 
 
 def resolve(text: str, profile: Profile) -> Request:
-    """Find what a name means under a profile; common names of other tools are understood.
+    """Find the definition that a name means under a profile; common names of other tools are understood.
 
+    Parameters
+    ----------
+    text : str
+        Name of a measure, with its group if any.
+    profile : Profile
+        Profile that fills in the parameters that the name leaves out.
+
+    Returns
+    -------
+    Request
+        The definition, and the group.
+
+    Raises
+    ------
+    UnknownNameError
+        If the name has no meaning; the message lists near names or the ways to write it.
+
+    Examples
+    --------
     >>> from evidentia.measures import PROFILES  # which fills the catalogue
     >>> resolve("map@10", PROFILES["audit"]).definition.expanded
     'MAP(norm=min,pop=positives,avg=pooled)@10'
@@ -143,7 +180,31 @@ def resolve(text: str, profile: Profile) -> Request:
 
 
 def canonical(text: str, profile: Profile) -> str:
-    """A name as the profile prints it."""
+    """The name of a measure as the profile prints it.
+
+    Parameters
+    ----------
+    text : str
+        Name of a measure, with its group if any.
+    profile : Profile
+        Profile that decides what the name means.
+
+    Returns
+    -------
+    str
+        The canonical name.
+
+    Raises
+    ------
+    UnknownNameError
+        If the name has no meaning.
+
+    Examples
+    --------
+    >>> from evidentia.measures import PROFILES  # which fills the catalogue
+    >>> canonical("roc_auc[fold=3]", PROFILES["contract"])
+    'AUROC[fold=3]'
+    """
     request = resolve(text, profile)
     return request.definition.name(profile) + str(Name("", group=request.group))
 
@@ -224,7 +285,24 @@ def _ways(measures: list[Measure]) -> str:
 
 
 def pattern(measure: Measure) -> str:
-    """How names of this measure are written, with the values that each parameter takes."""
+    """How names of a measure are written, with the values of each parameter.
+
+    Parameters
+    ----------
+    measure : Measure
+        A registered measure.
+
+    Returns
+    -------
+    str
+        The pattern, as the reference shows it.
+
+    Examples
+    --------
+    >>> from evidentia.measures import MEASURES
+    >>> pattern(next(measure for measure in MEASURES if measure.base == "nDCG"))
+    'nDCG(pop=positives|all,avg=pooled|criterion)@K'
+    """
     cuts = {None: "", "k": "@K", "FPR": "@FPR=5%", "t": "@t=0.2", "coverage": "@coverage=0.5", "C": "@C=0.5"}
     cuts["cut"] = "@cut=10"
     choices = [

@@ -61,9 +61,22 @@ class Args:
 
 @dataclass(frozen=True)
 class Parameter:
-    """A choice that is part of a definition: its values, and the one meant when a name leaves it out.
+    """A choice that is part of a definition.
 
-    ``default`` None means that it must be written. A ``bare`` parameter is written as its value alone (``tuned``).
+    Attributes
+    ----------
+    name : str
+        Name of the parameter.
+    values : tuple of str
+        Its values.
+    default : str or None
+        Value of a name that leaves it out; None means that it must be written.
+    bare : bool
+        Whether it is written as its value alone (``tuned``).
+    whole_number : bool
+        Whether any whole number from 1 to 1000 is a value too.
+    share : bool
+        Whether any decimal in [0, 1] is a value too.
     """
 
     name: str
@@ -99,9 +112,52 @@ class Population:
 
 @dataclass(frozen=True)
 class Measure:
-    """One registered measure: everything that a person, a report or another program wants to know about it.
+    """One registered measure: how it is computed and described.
 
     ``kind`` and ``variants`` hold the code of measures/. Verification reads the words only and computes with twins of its own.
+
+    Attributes
+    ----------
+    base : str
+        Name without parameters and cut.
+    family : str
+        Family of the measure.
+    label : str
+        Title.
+    kind : Kind
+        How it is computed.
+    population : callable
+        Function from ``Args`` to the population.
+    requires : callable
+        Function from ``Args`` to the needs of the run, keys of ``NEEDS``.
+    direction : {"higher", "lower", "neither"}
+        Which values are better.
+    bounds : tuple of (float or None, float or None)
+        Least and largest value; None is unbounded.
+    formula : str
+        The definition.
+    meaning : str
+        One sentence on how to read the value.
+    reference : str
+        Source of the definition.
+    params : tuple of Parameter
+        Choices that are part of a name.
+    cut : str or None
+        Kind of cut: "k", "FPR", "t", "coverage", "C" or "cut".
+    reasons : tuple of str
+        Why the value can be undefined; its conventional value is in ``convention``.
+    convention : str
+        The value where it is undefined.
+    groups : frozenset of str
+        Groupings that it is reported for.
+    conventions : mapping of str to str
+        What other tools compute under this name.
+    choices : mapping of str to str
+        What each parameter value means.
+    moot : mapping of (str, str) to tuple of str
+        Choices that make other parameters meaningless.
+    variants : mapping of (str, str) to Kind
+        Parameter values that change the kind.
     """
 
     base: str

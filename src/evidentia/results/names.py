@@ -81,6 +81,23 @@ def group_suffix(group: tuple[tuple[str, str], ...]) -> str:
 def parse_name(text: str) -> Name:
     """Read a name; a bare word among the parameters (``tuned``) is a parameter with an empty key.
 
+    Parameters
+    ----------
+    text : str
+        A name as ``Base(param=value,...)@cut[column=value]``.
+
+    Returns
+    -------
+    Name
+        Base, parameters, cut and group; whether the measure exists is not checked.
+
+    Raises
+    ------
+    UnknownNameError
+        If it is not a name.
+
+    Examples
+    --------
     >>> str(parse_name("TPR( tuned )@FPR=0.05"))
     'TPR(tuned)@FPR=5%'
     >>> str(parse_name("nDCG@10[criterion=A.1]"))

@@ -197,7 +197,30 @@ def _with(base: str, params: list[str]) -> str:
 
 
 def profile_named(name: str, *, of_items: bool = False) -> Profile:
-    """The profile of that name; the error lists those that exist. Only ``of_items`` may it be that of items."""
+    """The profile of that name.
+
+    Parameters
+    ----------
+    name : {"contract", "e2e", "paper", "audit", "selective"}
+        Name of the profile.
+    of_items : bool, default=False
+        Whether it may be "selective", the profile of predictors that may abstain.
+
+    Returns
+    -------
+    Profile
+        The profile.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such profile; the message lists them.
+
+    Examples
+    --------
+    >>> profile_named("audit").ddof
+    0
+    """
     if name == SELECTIVE.name:
         if of_items:
             return SELECTIVE

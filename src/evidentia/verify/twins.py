@@ -160,7 +160,25 @@ BOUNDS: dict[tuple[str, str], Pair] = {}
 
 
 def register(family: TwinFamily) -> None:
-    """Make the twins of one more family known."""
+    """Add the twins of a family.
+
+    Parameters
+    ----------
+    family : TwinFamily
+        A family with its twins defined.
+
+    Raises
+    ------
+    ValueError
+        If a measure has a twin for the same choices.
+
+    Examples
+    --------
+    >>> from evidentia.verify import plan, ranking  # plan registers the families that ship
+    >>> register(ranking.family)
+    Traceback (most recent call last):
+    ValueError: Recall of the family ranking has a twin already.
+    """
     BOUNDS.update({(family.name, base): pair for base, pair in family.ranges.items()})
     for key, variants in family.twins.items():
         known = TWINS.setdefault(key, [])
@@ -173,7 +191,23 @@ def register(family: TwinFamily) -> None:
 
 
 def twin_of(definition: Definition) -> Twin:
-    """The twin that computes a definition."""
+    """The twin that computes a definition.
+
+    Parameters
+    ----------
+    definition : Definition
+        A measure with all its choices.
+
+    Returns
+    -------
+    Twin
+        The twin for exactly these choices, else the one for all others.
+
+    Raises
+    ------
+    NoTwinError
+        If the measure has none.
+    """
     measure, args = definition.measure, definition.args
     for when, twin in TWINS.get((measure.family, measure.base), ()):
         if all(args.get(name) == value for name, value in when.items()):
@@ -182,7 +216,18 @@ def twin_of(definition: Definition) -> Twin:
 
 
 def bounds_of(definition: Definition) -> Pair:
-    """The least and the largest value that a measure can have; they choose the scale of its interval."""
+    """The least and the largest value of a measure, which choose the scale of its interval.
+
+    Parameters
+    ----------
+    definition : Definition
+        A measure with all its choices.
+
+    Returns
+    -------
+    tuple of (float, float)
+        (0, 1) unless its family gives others; infinite where there is no bound.
+    """
     return BOUNDS.get((definition.measure.family, definition.measure.base), (0.0, 1.0))
 
 
