@@ -46,6 +46,11 @@ class ItemPrediction:
         True score.
     confidence : float
         Confidence in the prediction; higher is surer.
+
+    Examples
+    --------
+    >>> ItemPrediction(participant_id=1, item_index=0, pred=None, gt=2, confidence=0.0).pred is None
+    True
     """
 
     participant_id: int
@@ -74,6 +79,11 @@ class BootstrapResult:
         Seed of the resamples.
     excluded : int
         Number of resamples without a value, for example below a coverage.
+
+    Examples
+    --------
+    >>> BootstrapResult(0.4, (0.2, 0.6), n_resamples=100, seed=7, excluded=5).exclusion_rate
+    0.05
     """
 
     estimate: float | None
@@ -108,6 +118,11 @@ class BootstrapDeltaResult(BootstrapResult):
         Metric of the first run.
     b : float or None
         Metric of the second run.
+
+    Examples
+    --------
+    >>> BootstrapDeltaResult(0.25, (0.0, 0.5), n_resamples=100, seed=7, excluded=0, a=0.5, b=0.75).estimate
+    0.25
     """
 
     a: float | None

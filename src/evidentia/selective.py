@@ -351,6 +351,12 @@ class RiskCoverage:
         Mean loss of the items taken so far.
     joint_risk : ndarray of float, shape (n_predicted,)
         Coverage times risk.
+
+    Examples
+    --------
+    >>> curve = risk_coverage_curve([0.0, 2.0], [3.0, 1.0])
+    >>> curve.coverage.tolist(), curve.joint_risk.tolist()
+    ([0.5, 1.0], [0.0, 1.0])
     """
 
     coverage: Floats
