@@ -78,6 +78,8 @@ _KEPT = ("id", "low", "high", "reversed")
 def load_instrument(source: str | Path) -> Instrument:
     """Read an instrument that ships (``phq8``, ``gad7``) or a TOML file of your own.
 
+    Examples
+    --------
     >>> phq8 = load_instrument("phq8")
     >>> phq8.item_ids[:3], phq8.items[0].high, phq8.score_of_days(7), phq8.cuts
     (('NoInterest', 'Depressed', 'Sleep'), 3, 2, (5, 10, 15, 20))

@@ -44,6 +44,8 @@ def copies_between(
 
     ``tuned`` says in which places a text is tuned on. Two texts are near-identical by the Jaccard similarity of their shingles.
 
+    Examples
+    --------
     >>> texts = {"a": "I cannot sleep at all", "b": "I cannot sleep at all!", "c": "Everything is fine today"}
     >>> copies_between(texts, {"a": "fold 0", "b": "fold 1", "c": "fold 1"}).groups
     (('a', 'b'),)
@@ -74,6 +76,8 @@ def _apart(names: Sequence[str], places: Mapping[str, str], tuned: Mapping[str, 
 def forbidden_names(names: Iterable[str]) -> tuple[str, ...]:
     """The names among these that speak of gold: `is_gold`, `gold_rank`, `mrr`, `recall_at_*`, `n_gold*`, `groundtruth` ...
 
+    Examples
+    --------
     >>> forbidden_names(["bm25", "recall_at_10", "n_gold_sentences", "margold", "groundTruth"])
     ('recall_at_10', 'n_gold_sentences', 'groundTruth')
     """

@@ -32,6 +32,8 @@ class KPolicy:
     def limits(self, candidates: Ints) -> tuple[Ints, Ints]:
         """The floor and the cap of every query; on a short post the floor wins (erratum 9).
 
+        Examples
+        --------
         >>> [limit.tolist() for limit in KPolicy().limits(np.array([1, 3, 30]))]
         [[1, 2, 2], [1, 2, 10]]
         """

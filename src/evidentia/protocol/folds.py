@@ -75,6 +75,8 @@ def outer_folds(
     ``groups`` has one id per post; posts with the same id share a fold. A group lies where its first post falls, so
     fold sizes move by less than the largest group.
 
+    Examples
+    --------
     >>> np.bincount(outer_folds([str(i) for i in range(1477)], seed=7).fold).tolist()
     [295, 295, 295, 295, 297]
     """

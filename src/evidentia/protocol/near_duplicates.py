@@ -23,6 +23,8 @@ def text_groups(texts: Sequence[str], *, similarity: float = 0.8, shingle: int =
     Jaccard similarity of at least ``similarity``. A text of fewer words counts as one shingle; a text without words
     stays alone, since it has nothing to give away.
 
+    Examples
+    --------
     >>> text_groups(["I cannot sleep at all", "i cannot sleep, at all!", "All is well here today"]).tolist()
     [0, 0, 1]
     """

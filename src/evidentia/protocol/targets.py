@@ -43,6 +43,8 @@ class Targets:
 def parse_targets(texts: Iterable[str]) -> Targets:
     """Read targets as they are typed; what is not named keeps the contract's value.
 
+    Examples
+    --------
     >>> parse_targets(["ScreeningSensitivity>=0.98", "AlertPrecision(unit=post) >= 80%"]).post_precision
     0.8
     """
@@ -63,6 +65,8 @@ def parse_targets(texts: Iterable[str]) -> Targets:
 def unnamed_targets(texts: Iterable[str]) -> tuple[str, ...]:
     """The targets that keep the contract's value, by name and sign.
 
+    Examples
+    --------
     >>> unnamed_targets(["ScreeningSensitivity>=0.98", "AlertPrecision(unit=post) >= 80%"])
     ('ScreeningFNPer1000<=', 'AlertPrecision>=', 'ScreeningSensitivity(unit=post)>=')
     """

@@ -27,6 +27,8 @@ MOST_POINTS = 201
 def score_grid(scores: Floats, *, most: int = MOST_POINTS) -> Floats:
     """The distinct scores, ascending; thinned by rank to ``most`` of them with both ends kept. No label has a say in it.
 
+    Examples
+    --------
     >>> score_grid(np.array([0.3, 0.1, 0.1, 0.2, 0.4]), most=3).tolist()
     [0.1, 0.3, 0.4]
     """

@@ -42,6 +42,8 @@ class Rule(Plain):
 def parse_rule(text: str) -> Rule:
     """Read a rule as it is typed.
 
+    Examples
+    --------
     >>> parse_rule("fpr=5%"), parse_rule("max-f1")
     (Rule(name='fpr', target=0.05), Rule(name='max-f1', target=None))
     """
@@ -104,6 +106,8 @@ class Threshold(Plain):
 def choose_threshold(rule: Rule, scores: Floats, labels: Bools) -> Threshold:
     """The threshold that a rule chooses; ties go to the larger one, and rejecting everything is the largest of all.
 
+    Examples
+    --------
     >>> choose_threshold(Rule("max-f1"), np.array([0.9, 0.8, 0.3]), np.array([True, True, False])).value
     0.8
     """
@@ -118,6 +122,8 @@ def fpr_budget_threshold(scores: Floats, labels: Bools, budget: float) -> Thresh
 
     Labels of one class are taken as they are: without negatives every budget is kept.
 
+    Examples
+    --------
     >>> fpr_budget_threshold(np.array([0.9, 0.8, 0.3]), np.array([True, False, False]), 0.1).value
     0.9
     """
