@@ -265,7 +265,7 @@ def compare(
     Notes
     -----
     MAE is not compared where the two predict different shares of the items, and nothing is compared at a coverage that one of them
-    does not reach; such a delta is None and says why in ``warnings``.
+    does not reach; such a delta is None, with the reason in ``warnings``.
 
     Examples
     --------

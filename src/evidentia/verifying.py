@@ -66,7 +66,7 @@ def verify_result(
 
     Notes
     -----
-    Zero comparisons fail. A check that cannot be made because a file is broken is a mismatch.
+    Zero comparisons fail. A check that fails on a broken file is a mismatch.
 
     Examples
     --------

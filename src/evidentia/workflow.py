@@ -212,7 +212,7 @@ def compare(
     out : path, default=None
         Folder to write the comparison into.
     force : bool, default=False
-        Whether to replace an existing folder.
+        Whether to replace an existing result of Evidentia; other folders are never replaced.
     command : str, default=None
         Command line to record in the manifest.
     report : bool, default=None

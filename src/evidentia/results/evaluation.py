@@ -202,19 +202,19 @@ class Evaluation:
         return pl.DataFrame(rows, infer_schema_length=None)
 
     def save(self, folder: str | Path, *, force: bool = False) -> None:
-        """Write all files of the result into a new folder, whole or not at all.
+        """Write all files of the result into a new or empty folder, whole or not at all.
 
         Parameters
         ----------
         folder : path
             The folder.
         force : bool, default=False
-            Whether to replace an existing folder.
+            Whether to replace an existing result of Evidentia; other folders are never replaced.
 
         Raises
         ------
         OutputError
-            If the folder exists or cannot be written.
+            If the folder holds files and may not be replaced, or cannot be written.
         """
         write_evaluation(self.source, self, Path(folder), force=force)
 
