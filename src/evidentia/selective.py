@@ -212,6 +212,7 @@ def compare(
     b: Items | str | Path | object,
     *,
     seed: int,
+    modes: tuple[str | None, str | None] = (None, None),
     names: tuple[str, str] | None = None,
     confidence: str | Sequence[str] | None = None,
     loss: str | None = None,
@@ -232,6 +233,8 @@ def compare(
         The system that is compared with it.
     seed : int
         Seed of the resamples; not negative.
+    modes : tuple of two str or None, default=(None, None)
+        The experiments to read from a and b, where they are files that hold several.
     names : tuple of two str, default=None
         Names of a and b; None takes modes or file names.
     confidence : str or sequence of str, default=None
@@ -278,7 +281,7 @@ def compare(
     >>> compare(table, better, seed=7, resamples=50)["MAE"].delta
     -0.6666666666666667
     """
-    first, second = _read(a, None, None), _read(b, None, None)
+    first, second = (_read(source, mode) for source, mode in zip((a, b), modes, strict=True))
     return compare_items(
         first,
         second,
@@ -302,10 +305,17 @@ def _asked(
     }
 
 
-def _read(source: Items | object, mode: str | None, item_max: float | None) -> Items:
+def _read(source: Items | object, mode: str | None, item_max: float | None = None) -> Items:
     if isinstance(source, Evaluation) and isinstance(source.source, ItemsSource):
-        return source.source.runs["items"]
-    return source if isinstance(source, Items) else read_items(source, mode=mode, item_max=item_max)
+        source = source.source.runs["items"]
+    if not isinstance(source, Items):
+        return read_items(source, mode=mode, item_max=item_max)
+    if (mode or source.mode) != source.mode or (item_max or source.item_max) != source.item_max:
+        raise InputError(
+            f"These items were read already, with mode {source.mode!r} and item_max {source.item_max!r}. "
+            "Give mode and item_max to read_items, or a file instead of the items."
+        )
+    return source
 
 
 def _other(items: object, against: object | None, mode: str | None, item_max: float | None) -> Items | None:

@@ -121,6 +121,8 @@ def evaluate(
     """
     resampling = Resampling(resamples, seed, ci, ci_method, stratify)
     named = None if measures is None else named_measures(measures)
+    if isinstance(run, Run) and allow_disjoint:
+        raise InputError("This run was read already. Give allow_disjoint to read_run, or a file instead of the run.")
     if not isinstance(run, Run):
         run = read_run(run, by=() if by is None else _words(by), allow_disjoint=allow_disjoint)
     by = tuple(run.queries.slices) if by is None else _words(by)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -320,3 +322,18 @@ def test_people_whose_ids_differ_only_by_leading_zeros_are_not_taken_for_others(
     padded, plain = (spelled(phq8_items(mode), width) for mode, width in (("zero_shot", 3), ("few_shot", 1)))
     with pytest.raises(InputError, match=r"^20 participants of zero and few differ only by zeros before the number"):
         compare_items(padded, plain, names=("zero", "few"), resampling=Resampling(20, 1), on_mismatch=how)
+
+
+def test_modes_of_one_file_are_compared_by_its_path(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps(phq8_run()), encoding="utf-8")
+    modes = ("zero_shot", "few_shot")
+    by_path = compare(path, path, modes=modes, seed=3, resamples=20)
+    by_items = compare(*map(phq8_items, modes), seed=3, resamples=20)
+    assert by_path.to_dict() == by_items.to_dict()
+
+
+@pytest.mark.parametrize("option", [{"mode": "few_shot"}, {"item_max": 5.0}])
+def test_what_items_were_read_with_is_not_changed_in_silence(option: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="were read already"):
+        evaluate(phq8_items("zero_shot"), seed=3, resamples=0, **option)
