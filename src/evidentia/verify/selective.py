@@ -24,7 +24,7 @@ from evidentia.verify.folder import ResultFolder
 from evidentia.verify.intervals import DrawnNumber
 from evidentia.verify.items import CurveReading, ItemRows, read_items
 from evidentia.verify.limits import percentile_limits
-from evidentia.verify.questionnaire import ExpectedAnswers
+from evidentia.verify.questionnaire import ExpectedAnswers, name_of
 from evidentia.verify.recipes import WholeBlock
 from evidentia.verify.risk_coverage import JOINT, CurveRecipe, DrawnItems, Want, check_curve_loops, tie_range
 from evidentia.verify.selective_comparison import check_selective_comparison
@@ -114,9 +114,9 @@ class ExpectedItems:
                 if own == definition:
                     entries[own.name(SELECTIVE) + suffix_of(want[1], study.signals)] = self.entry(want, own)
             if (definition, None) in self.answers.recipes:
-                entries[self.answers.name((definition, None))] = self.answers.entry((definition, None))
+                entries[name_of((definition, None))] = self.answers.entry((definition, None))
         items = [asked for asked in self.answers.recipes if asked[1] is not None]
-        return entries | {self.answers.name(asked): self.answers.entry(asked) for asked in items}
+        return entries | {name_of(asked): self.answers.entry(asked) for asked in items}
 
     def _dataset(self) -> dict[str, Any]:
         items, study = self.study.items, self.study
