@@ -22,6 +22,7 @@ from evidentia.verify.items import ItemRows
 from evidentia.verify.plan import LOOPS
 from evidentia.verify.recipes import MeanOf, Recipe, Sums, on_all, over
 from evidentia.verify.selective_study import ItemAsked, ItemStudy, about_interval, replicates
+from evidentia.verify.sheet import Sheet
 from evidentia.verify.tally import Tally
 
 Cells = dict[str, tuple[int | None, int]]  # answer and truth by item
@@ -262,6 +263,16 @@ class ExpectedAnswers:
                 drawn = float(self.drawn[asked][replicate])
                 tally.number(where, None if isnan(drawn) else drawn, value)
 
+    @property
+    def has_totals(self) -> bool:
+        """Whether any number is about totals."""
+        return any(definition.measure.base.startswith("Total") for definition, _ in self.recipes)
+
+    def totals_sheet(self) -> Sheet:
+        """How many participants have each true total, with which lowest and highest possible one."""
+        people = Counter((truth, low, high) for low, high, truth, _ in self.sheet.totals)
+        return Sheet("figures/totals", TOTALS, tuple((*map(float, key), float(people[key])) for key in sorted(people)))
+
     def entry(self, asked: ItemAsked) -> dict[str, Any]:
         """Everything about one number."""
         part, value = self.part(asked), self._points[asked]
@@ -285,6 +296,9 @@ class ExpectedAnswers:
             "meaning": measure.meaning,
             "details": _details(part),
         }
+
+
+TOTALS = ("truth", "low", "high", "participants")
 
 
 def sizes_of(part: Part) -> tuple[int, int]:

@@ -64,6 +64,7 @@ def check_selective(folder: ResultFolder, tally: Tally, progress: Progress | Non
     keys = [*expected, "checks", *(["comparison"] if "comparison" in folder.summary else [])]
     tally.exact("summary.json: keys", sorted(folder.summary), sorted(keys))
     sheets = curve_sheets(study, ItemCurves(study.items, study.drawn, values))
+    sheets += [answers.totals_sheet()] if answers.has_totals else []
     compared = "against_items" in {str(source["role"]) for source in folder.manifest["inputs"]}
     if "comparison" in folder.summary and compared:
         other = read_items(folder, "against_items.csv")
