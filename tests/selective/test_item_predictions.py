@@ -174,9 +174,9 @@ def test_another_range_gives_the_numbers_and_limits_of_an_evaluation() -> None:
     rows = from_1_to_9(2)
     metric = partial(compute_augrc, loss="abs_norm", item_max=8)
     ours = selective.evaluate(frame(rows), seed=3, resamples=100, measures="AUGRC", item_max=8)["AUGRC"]
-    made = bootstrap_by_participant(rows, metric, seed=3, n_resamples=100)
-    assert made.estimate == pytest.approx(ours.value, abs=1e-12)
-    assert made.ci == pytest.approx(ours.ci, abs=1e-12)
+    drawn = bootstrap_by_participant(rows, metric, seed=3, n_resamples=100)
+    assert drawn.estimate == pytest.approx(ours.value, abs=1e-12)
+    assert drawn.ci == pytest.approx(ours.ci, abs=1e-12)
 
 
 @pytest.mark.parametrize("item_max", [0, -1, float("nan"), float("inf")])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from math import isnan
@@ -85,24 +86,28 @@ class AnswerContest:
         return [self._delta(asked) for asked in self.asked]
 
     def _delta(self, asked: ItemAsked) -> dict[str, Any]:
-        definition, item = asked
-        parts, names = self._parts(asked, self.sheets), self.study.options["names"]
+        parts = self._parts(asked, self.sheets)
         values = [float(value) for value in on_all([part.recipe() for part in parts], len(self.sheets[0]))]
         shared, total = sizes_of(parts[0])
-        clusters = shared if definition.measure.base.startswith("Total") else len(self.sheets[0])
+        clusters = shared if parts[0].base.startswith("Total") else len(self.sheets[0])
         sides = (
             SideValue(name, None if isnan(value) else value, shared, clusters)
-            for name, value in zip(names, values, strict=True)
+            for name, value in zip(self.study.options["names"], values, strict=True)
         )
-        family = "questionnaire" if item is None else "items"
-        alone = [sizes_of(Part(*asked, sheet, None))[0] for sheet in self.sheets]
-        unit = "participant" if definition.measure.base == "TotalMAE" else "item"
-        answered = [Answered(name, count, total) for name, count in zip(names, alone, strict=True)]
+        family = "questionnaire" if asked[1] is None else "items"
         return judged_difference(
             self.study,
-            delta_entry(name_of(asked), definition, family, *sides, delta=None),
+            delta_entry(name_of(asked), asked[0], family, *sides, delta=None),
             values[1] - values[0],
             self.drawn[asked],
             undefined="undefined for at least one of the two",
-            first=answered_by_both(answered, shared, unit) if definition.measure.base in ANSWERS else (),
+            first=self._both(asked, shared, total),
         )
+
+    def _both(self, asked: ItemAsked, shared: int, total: int) -> Iterator[str]:
+        """What is said where a difference rests on less than everything."""
+        base = asked[0].measure.base
+        alone = [sizes_of(Part(*asked, sheet, None))[0] for sheet in self.sheets]
+        sides = [Answered(name, count, total) for name, count in zip(self.study.options["names"], alone, strict=True)]
+        if base in ANSWERS:
+            yield from answered_by_both(sides, shared, "participant" if base == "TotalMAE" else "item")
