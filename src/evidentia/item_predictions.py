@@ -27,6 +27,7 @@ from evidentia.stats.intervals import percentile_limits
 from evidentia.stats.resampling import ResamplingPlan
 from evidentia.tables.phq8_results import HIGHEST_SCORE
 
+ITEM_MAX = float(HIGHEST_SCORE)  # the largest error of a PHQ-8 item; other instruments give their own
 Loss = Literal["abs", "abs_norm"]
 
 
@@ -129,7 +130,9 @@ class BootstrapDeltaResult(BootstrapResult):
     b: float | None
 
 
-def compute_risk_coverage_curve(items: Sequence[ItemPrediction], *, loss: Loss) -> RiskCoverage:
+def compute_risk_coverage_curve(
+    items: Sequence[ItemPrediction], *, loss: Loss, item_max: float = ITEM_MAX
+) -> RiskCoverage:
     """Risk at every coverage that the predictor reaches, most confident items first.
 
     Parameters
@@ -137,7 +140,9 @@ def compute_risk_coverage_curve(items: Sequence[ItemPrediction], *, loss: Loss) 
     items : sequence of ItemPrediction, length n_items
         Items of all participants.
     loss : {"abs", "abs_norm"}
-        |pred - gt|, or the same divided by 3, the largest PHQ-8 score.
+        |pred - gt|, or the same divided by ``item_max``.
+    item_max : float, default=3.0
+        Largest possible error: the highest minus the lowest score of an item.
 
     Returns
     -------
@@ -159,10 +164,10 @@ def compute_risk_coverage_curve(items: Sequence[ItemPrediction], *, loss: Loss) 
     >>> compute_risk_coverage_curve(rows, loss="abs").risk.tolist()
     [0.0, 1.0]
     """
-    return selective.risk_coverage_curve(*_arrays(items, loss))
+    return selective.risk_coverage_curve(*_arrays(items, loss, item_max))
 
 
-def compute_aurc(items: Sequence[ItemPrediction], *, loss: Loss) -> float:
+def compute_aurc(items: Sequence[ItemPrediction], *, loss: Loss, item_max: float = ITEM_MAX) -> float:
     """Area under the risk-coverage curve, as steps.
 
     Parameters
@@ -170,7 +175,9 @@ def compute_aurc(items: Sequence[ItemPrediction], *, loss: Loss) -> float:
     items : sequence of ItemPrediction, length n_items
         Items of all participants.
     loss : {"abs", "abs_norm"}
-        |pred - gt|, or the same divided by 3, the largest PHQ-8 score.
+        |pred - gt|, or the same divided by ``item_max``.
+    item_max : float, default=3.0
+        Largest possible error: the highest minus the lowest score of an item.
 
     Returns
     -------
@@ -192,10 +199,10 @@ def compute_aurc(items: Sequence[ItemPrediction], *, loss: Loss) -> float:
     >>> round(compute_aurc(rows, loss="abs"), 6)
     0.333333
     """
-    return selective.aurc(*_arrays(items, loss))
+    return selective.aurc(*_arrays(items, loss, item_max))
 
 
-def compute_augrc(items: Sequence[ItemPrediction], *, loss: Loss) -> float:
+def compute_augrc(items: Sequence[ItemPrediction], *, loss: Loss, item_max: float = ITEM_MAX) -> float:
     """Area under the curve of coverage times risk, as steps.
 
     Parameters
@@ -203,7 +210,9 @@ def compute_augrc(items: Sequence[ItemPrediction], *, loss: Loss) -> float:
     items : sequence of ItemPrediction, length n_items
         Items of all participants.
     loss : {"abs", "abs_norm"}
-        |pred - gt|, or the same divided by 3, the largest PHQ-8 score.
+        |pred - gt|, or the same divided by ``item_max``.
+    item_max : float, default=3.0
+        Largest possible error: the highest minus the lowest score of an item.
 
     Returns
     -------
@@ -225,10 +234,12 @@ def compute_augrc(items: Sequence[ItemPrediction], *, loss: Loss) -> float:
     >>> round(compute_augrc(rows, loss="abs"), 6)
     0.222222
     """
-    return selective.augrc(*_arrays(items, loss))
+    return selective.augrc(*_arrays(items, loss, item_max))
 
 
-def compute_risk_at_coverage(items: Sequence[ItemPrediction], *, target_coverage: Coverage, loss: Loss) -> float | None:
+def compute_risk_at_coverage(
+    items: Sequence[ItemPrediction], *, target_coverage: Coverage, loss: Loss, item_max: float = ITEM_MAX
+) -> float | None:
     """Mean loss of the first ceil(coverage x n_items) items, most confident first.
 
     Parameters
@@ -238,7 +249,9 @@ def compute_risk_at_coverage(items: Sequence[ItemPrediction], *, target_coverage
     target_coverage : float, Decimal or Fraction
         Coverage in (0, 1].
     loss : {"abs", "abs_norm"}
-        |pred - gt|, or the same divided by 3, the largest PHQ-8 score.
+        |pred - gt|, or the same divided by ``item_max``.
+    item_max : float, default=3.0
+        Largest possible error: the highest minus the lowest score of an item.
 
     Returns
     -------
@@ -256,7 +269,7 @@ def compute_risk_at_coverage(items: Sequence[ItemPrediction], *, target_coverage
     >>> compute_risk_at_coverage(rows, target_coverage=0.5, loss="abs")
     1.0
     """
-    return selective.risk_at_coverage(*_arrays(items, loss), target_coverage)
+    return selective.risk_at_coverage(*_arrays(items, loss, item_max), target_coverage)
 
 
 def compute_cmax(items: Sequence[ItemPrediction]) -> float:
@@ -282,7 +295,7 @@ def compute_cmax(items: Sequence[ItemPrediction]) -> float:
     >>> round(compute_cmax(rows), 6)
     0.666667
     """
-    return selective.cmax(_arrays(items, "abs")[0])
+    return selective.cmax(_arrays(items, "abs", ITEM_MAX)[0])
 
 
 def bootstrap_by_participant(
@@ -385,14 +398,28 @@ def paired_bootstrap_delta_by_participant(
     )
 
 
-def _arrays(items: Sequence[ItemPrediction], loss: Loss) -> tuple[Floats, Floats]:
+def _arrays(items: Sequence[ItemPrediction], loss: Loss, item_max: float) -> tuple[Floats, Floats]:
     """Losses (NaN where abstained) and confidences, ties in the order of participants and items."""
     if loss not in ("abs", "abs_norm"):
         raise InputError('loss must be "abs" or "abs_norm".')
     ordered = sorted(items, key=lambda item: (item.participant_id, item.item_index))
     losses = np.array([np.nan if item.pred is None else abs(item.pred - item.gt) for item in ordered], np.float64)
-    scale = HIGHEST_SCORE if loss == "abs_norm" else 1
-    return losses / scale, np.array([item.confidence for item in ordered], np.float64)
+    if loss == "abs_norm":
+        losses = _normalised(losses, item_max)
+    return losses, np.array([item.confidence for item in ordered], np.float64)
+
+
+def _normalised(losses: Floats, item_max: float) -> Floats:
+    """Losses over the largest possible one, which none may exceed."""
+    if not 0 < item_max < np.inf:
+        raise InputError("item_max must be a number above 0: the highest minus the lowest score of an item.")
+    larger = int(np.count_nonzero(losses > item_max))
+    if larger:
+        raise InputError(
+            f"{counted(larger, 'item')} off by more than item_max ({item_max:g}). It is the highest minus the lowest score of an "
+            'item: 3 for PHQ-8. Give that of your instrument, or take the loss "abs".'
+        )
+    return losses / item_max
 
 
 def _truth(items: Sequence[ItemPrediction]) -> dict[tuple[int, int], int]:

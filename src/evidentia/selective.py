@@ -33,6 +33,7 @@ from evidentia.evaluation.evaluate import evaluate_items
 from evidentia.evaluation.files import ItemsSource
 from evidentia.evaluation.intervals import Resampling
 from evidentia.evaluation.item_curves import against_curves
+from evidentia.evaluation.questionnaire import TOTALS
 from evidentia.measures import canonical
 from evidentia.results import Evaluation, SelectiveComparison
 from evidentia.results.profiles import SELECTIVE
@@ -200,7 +201,8 @@ def evaluate(
         called = names or _names(other, run)
         how: Any = {"on_mismatch": on_mismatch, "alpha": alpha, "resampling": resampling, "progress": late}
         compared = compare_items(other, run, names=called, **asked, **how)
-        theirs = against_curves(run, other, result.dataset["signals"], resampling) if result.curves else ()
+        drawn = any(curve.name != TOTALS for curve in result.curves)
+        theirs = against_curves(run, other, result.dataset["signals"], resampling) if drawn else ()
         result = replace(result, comparison=compared, curves=(*result.curves, *theirs))
         options["names"] = list(called)
     runs = {"items": run} | ({} if other is None else {"against_items": other})

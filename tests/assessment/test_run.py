@@ -12,8 +12,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from evidentia import selective
 from evidentia.assessment import Interview, ItemAnswer, ScorerError, load_instrument
 from evidentia.assessment.rules import RulesScorer
 from evidentia.assessment.run import run_file
@@ -59,6 +61,31 @@ def test_the_file_is_what_the_reader_of_selective_reads(tmp_path: Path) -> None:
     assert "not a medical device" in document["run_metadata"]["notice"]
     assert not any(turn.text in out.read_text() for interview in DRAWN.interviews for turn in interview.turns)
     assert out.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_reader_that_ignores_the_signals_reads_the_same_scores(tmp_path: Path) -> None:
+    out = tmp_path / "run.json"
+    run_file(DRAWN.interviews, PHQ8, RulesScorer(PHQ8), out, mode="rules", truth=DRAWN.truth)
+    items, document = read_phq8(out), json.loads(out.read_text())
+    results = document["experiments"][0]["results"]["results"]
+    errors = [
+        abs(score - result["ground_truth_items"][item])
+        for result in results
+        if result["success"]
+        for item, score in result["predicted_items"].items()
+        if score is not None
+    ]
+    assert np.abs(items.pred - items.gt)[items.predicted].mean() == pytest.approx(np.mean(errors))
+    for result in results:
+        del result["item_signals"]
+    del document["run_metadata"]["instrument"]  # as older files are
+    older = read_phq8(document)
+    assert not older.signals
+    assert older.cluster_ids == items.cluster_ids
+    assert np.array_equal(older.pred, items.pred, equal_nan=True)
+    assert np.array_equal(older.gt, items.gt)
+    with pytest.raises(InputError, match="llm needs llm_evidence_count in item_signals"):
+        selective.evaluate(older, seed=1, resamples=0)
 
 
 def test_several_modes_live_in_one_file_and_none_is_lost(tmp_path: Path) -> None:

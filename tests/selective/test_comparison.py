@@ -66,8 +66,9 @@ def replicate_deltas(pair: str) -> dict[Definition, Floats]:
     held = ItemPair.of(sides, NAMES, Resampling(RESAMPLES, SEED), [signal], loss=None, grid=grid)
     found = {definition: np.empty(RESAMPLES) for definition, _ in held.wants}
     for rows, weights in ResamplingPlan(len(sides[0].cluster_ids), RESAMPLES, SEED, block=64).blocks():
-        for (definition, _), values in held.differences(weights).items():
-            found[definition][rows] = values[0]
+        drawn_differences = held.differences(weights)
+        for definition, grouping in held.wants:
+            found[definition][rows] = drawn_differences[definition, grouping.columns][0]
     return found
 
 
@@ -245,7 +246,7 @@ def test_participants_that_only_one_run_has_are_an_error_that_says_whom() -> Non
 def test_too_few_resamples_to_be_significant_are_said() -> None:
     a, b = phq8_items("zero_shot"), phq8_items("few_shot")
     families = {note.split("'")[1] for note in compare(a, b, seed=3, resamples=100).notes}
-    assert families == {"measures", "coverage", "truncated"}
+    assert families == {"measures", "coverage", "truncated", "questionnaire", "items"}
     assert compare(a, b, seed=3, resamples=2000, coverage=[0.5]).notes == ()
 
 

@@ -144,3 +144,49 @@ def test_bad_rows_are_refused() -> None:
         compute_aurc([ItemPrediction(1, 0, 1, 1, float("nan"))], loss="abs")
     with pytest.raises(InputError, match="needs resamples"):
         bootstrap_by_participant(rows, AURC, seed=1, n_resamples=0)
+
+
+# instruments with other ranges than 0 to 3
+
+
+def from_1_to_9(seed: int) -> list[ItemPrediction]:
+    drawn = random.Random(seed)
+    rows = []
+    for person in range(12):
+        for item in range(5):
+            gt = drawn.randint(1, 9)
+            pred = None if drawn.random() < 0.3 else min(9, max(1, gt + drawn.randint(-4, 4)))
+            rows.append(ItemPrediction(person, item, pred, gt, float(drawn.randrange(4))))
+    return rows
+
+
+def test_an_instrument_of_another_range_by_hand() -> None:
+    """Scores from 1 to 9: errors of 8 and 2 are 1 and 1/4 of the largest one."""
+    rows = [ItemPrediction(1, 0, 9, 1, 0.9), ItemPrediction(1, 1, 3, 5, 0.5), ItemPrediction(1, 2, None, 4, 0.0)]
+    assert compute_aurc(rows, loss="abs") == pytest.approx((8 + 5) / 3)
+    assert compute_aurc(rows, loss="abs_norm", item_max=8) == pytest.approx((1 + 5 / 8) / 3)
+    assert compute_augrc(rows, loss="abs_norm", item_max=8) == pytest.approx((1 / 3 + 1.25 / 3) / 3)
+    assert compute_risk_at_coverage(rows, target_coverage=0.5, loss="abs_norm", item_max=8) == pytest.approx(5 / 8)
+    assert compute_risk_coverage_curve(rows, loss="abs_norm", item_max=8).risk.tolist() == [1.0, 0.625]
+
+
+def test_another_range_gives_the_numbers_and_limits_of_an_evaluation() -> None:
+    rows = from_1_to_9(2)
+    metric = partial(compute_augrc, loss="abs_norm", item_max=8)
+    ours = selective.evaluate(frame(rows), seed=3, resamples=100, measures="AUGRC", item_max=8)["AUGRC"]
+    drawn = bootstrap_by_participant(rows, metric, seed=3, n_resamples=100)
+    assert drawn.estimate == pytest.approx(ours.value, abs=1e-12)
+    assert drawn.ci == pytest.approx(ours.ci, abs=1e-12)
+
+
+@pytest.mark.parametrize("item_max", [0, -1, float("nan"), float("inf")])
+def test_the_largest_error_is_a_number_above_0(item_max: float) -> None:
+    with pytest.raises(InputError, match="item_max must be a number above 0"):
+        compute_aurc(from_1_to_9(2), loss="abs_norm", item_max=item_max)
+
+
+def test_errors_beyond_the_largest_one_are_refused_and_counted() -> None:
+    rows = [ItemPrediction(1, 0, 9, 1, 0.9), ItemPrediction(1, 1, 3, 5, 0.5)]
+    with pytest.raises(InputError, match=r"^1 item off by more than item_max \(3\)"):
+        compute_aurc(rows, loss="abs_norm")
+    assert compute_aurc(rows, loss="abs") == pytest.approx((8 + 5) / 2)

@@ -29,8 +29,8 @@ PIECES = st.sampled_from(
 
 def numbers(points: Points) -> dict[str, tuple[float, int, str | None]]:
     """Everything that is reported, computed anew."""
-    found = {name: points.found(entry) for name, entry in points.expected.entries.items()}
-    return {name: (one.value, one.n, one.flaw) for name, one in found.items()}
+    recomputed = {name: points.number(entry) for name, entry in points.expected.entries.items()}
+    return {name: (number.value, number.n, number.flaw) for name, number in recomputed.items()}
 
 
 def edited_cell(data: st.DataObject, cells: list[list[str]]) -> tuple[int, int, str]:
@@ -65,8 +65,8 @@ def unchanged(copy: Copy, result: Path) -> bool:
     except InputError:  # then nobody can compute another number from it
         return True
     again = evidentia.evaluate(loaded.run, by=loaded.options["by"], resamples=0)
-    said = ResultFolder(result).summary["measures"]
-    assert list(again.measures) == list(said)
+    reported = ResultFolder(result).summary["measures"]
+    assert list(again.measures) == list(reported)
     for name, estimate in again.measures.items():
-        assert estimate.value == pytest.approx(said[name]["value"], abs=1e-9)
+        assert estimate.value == pytest.approx(reported[name]["value"], abs=1e-9)
     return True

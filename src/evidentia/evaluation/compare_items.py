@@ -11,6 +11,7 @@ import numpy as np
 from evidentia.array_types import Bools, Floats
 from evidentia.errors import InputError, counted, shown
 from evidentia.evaluation.cluster_sums import defined
+from evidentia.evaluation.compare_answers import AnswerPair
 from evidentia.evaluation.compute import Cell
 from evidentia.evaluation.deltas import UNDEFINED, Contrast, DeltaBuilder, OnMismatch, judged, refuse_settings
 from evidentia.evaluation.intervals import Resampling
@@ -27,7 +28,7 @@ from evidentia.evaluation.items import (
 from evidentia.evaluation.plan import Key, Want
 from evidentia.evaluation.questionnaire import is_by_item
 from evidentia.measures import Definition, resolve
-from evidentia.measures.core import Outcome, Selective
+from evidentia.measures.core import Outcome, Selective, Tallied
 from evidentia.measures.selective import reached
 from evidentia.results import Delta, SelectiveComparison
 from evidentia.results.profiles import COVERAGES, SELECTIVE
@@ -40,7 +41,7 @@ from evidentia.stats.testing import bootstrap_p
 from evidentia.tables.items import Items
 from evidentia.tables.order import without_zeros
 
-FAMILIES = ("measures", "coverage", "truncated")
+FAMILIES = ("measures", "coverage", "truncated", "questionnaire", "items")
 Sides = tuple[Items, Items]
 
 
@@ -68,7 +69,7 @@ def compare_items(
     builder = DeltaBuilder(SELECTIVE, *names, resampling)
     families: Mapping[str, list[Delta]] = {family: [] for family in FAMILIES}
     for contrast in pair.contrasts(progress):
-        families[_family(contrast.definition)] += builder.deltas(contrast)
+        families[_family(contrast)] += builder.deltas(contrast)
     deltas = tuple(delta for family, own in families.items() for delta in judged(own, family, alpha))
     return SelectiveComparison(
         baseline=names[0],
@@ -101,7 +102,7 @@ def aligned(runs: Sides, names: tuple[str, str], on_mismatch: OnMismatch) -> tup
                 "have with --on-mismatch intersect."
             )
         if extra:
-            notes.append(f"{name}: {counted(len(extra), unit_of(run))} that the other run lacks are left out")
+            notes.append(f"{name}: {counted(len(extra), unit_of(second))} that the other run lacks are left out")
     sides = (first.restricted_to(second.cluster_ids), second.restricted_to(first.cluster_ids))
     if not len(sides[0]):
         raise InputError("The two runs have no participant in common.")
@@ -175,6 +176,7 @@ class ItemPair:
     computed: tuple[ItemComputation, ItemComputation]
     answered: tuple[Answered, Answered]
     resampling: Resampling
+    answers: AnswerPair | None
 
     @classmethod
     def of(
@@ -193,7 +195,8 @@ class ItemPair:
         before, after = (
             Answered(name, int(side.predicted.sum()), len(side)) for name, side in zip(names, sides, strict=True)
         )
-        return cls(wants, (first, second), (before, after), resampling)
+        answers = AnswerPair.of(sides, names, signals, loss)
+        return cls(wants, (first, second), (before, after), resampling, answers)
 
     def contrasts(self, progress: Progress | None = None) -> Iterator[Contrast]:
         """Both values of every want, and limits and p of their differences in every draw."""
@@ -226,10 +229,13 @@ class ItemPair:
                 refused=refused,
                 untested=untested,
             )
+        if self.answers is not None:
+            yield from self.answers.contrasts(differences, self.resampling)
 
     def differences(self, weights: Floats) -> dict[Key, Floats]:
         """System minus baseline under each weighting; NaN where either is undefined."""
-        return {key: defined(after) - defined(before) for key, (before, after) in self.outcomes(weights).items()}
+        curves = {key: defined(after) - defined(before) for key, (before, after) in self.outcomes(weights).items()}
+        return curves | ({} if self.answers is None else self.answers.differences(weights))
 
     def outcomes(self, weights: Floats) -> dict[Key, tuple[Outcome, Outcome]]:
         """Both outcomes (groups x weightings); undefined for both where either does not reach a coverage."""
@@ -245,7 +251,7 @@ class ItemPair:
         return outcomes
 
     def _warnings(self, left_out: int) -> list[str]:
-        run = self.computed[0]
+        run = self.computed[1]
         return [
             *cluster_warnings(run.clusters, unit_of(run.items)),
             *left_out_warning(left_out, self.resampling.resamples),
@@ -289,9 +295,13 @@ def _marked(outcome: Outcome, short: Bools) -> Outcome:
     return Outcome(outcome.values, np.where(short, np.int8(1), outcome.flaws))
 
 
-def _family(definition: Definition) -> str:
-    """What p values are corrected over: mean losses at fixed coverages, areas up to them, and everything else."""
-    cut = definition.args.cut
+def _family(contrast: Contrast) -> str:
+    """What p values are corrected over: questionnaires and their items, mean losses at coverages, areas up to them, the rest."""
+    cut = contrast.definition.args.cut
+    if is_by_item(contrast.grouping):
+        return "items"
+    if isinstance(contrast.definition.kind, Tallied):
+        return "questionnaire"
     if cut is None or cut.value is None:
         return "measures"
     return "coverage" if cut.kind == "coverage" else "truncated"

@@ -19,6 +19,7 @@ from evidentia.evaluation.item_curves import risk_coverage_curves, stems
 from evidentia.evaluation.items import ItemComputation, plan_for_items, unit_of
 from evidentia.evaluation.operating_points import operating_curves
 from evidentia.evaluation.plan import OVERALL, MeasurePlan, Thresholds, plan_for, unmet, with_tuned_decisions
+from evidentia.evaluation.questionnaire import TOTALS, totals_of
 from evidentia.evaluation.replicates import replicate
 from evidentia.measures import PROFILES, Definition, Profile, canonical, profile_named, resolve
 from evidentia.results import Estimate, Evaluation, OtherDefinition
@@ -95,7 +96,8 @@ def evaluate_items(
     replicates = computation.replicate(draws, progress, jackknife=resampling.method == "bca")
     limits = intervals(computation, replicates, resampling, unit=unit_of(items)) if resampling.resamples else {}
     estimates = EstimateBuilder(SELECTIVE, computation, limits, resampling).estimates(plan)
-    asked = "risk_coverage" in plan.curves
+    signals = stems(plan.signals) if "risk_coverage" in plan.curves else {}
+    totals = (totals_of(items.answers),) if TOTALS in plan.curves else ()
     return Evaluation(
         profile=SELECTIVE.name,
         seed=resampling.seed,
@@ -105,7 +107,7 @@ def evaluate_items(
         not_computed=plan.not_computed(SELECTIVE),
         notes=(*items.notes, *plan.notes),
         dataset=_item_dataset(items, plan.signals),
-        curves=risk_coverage_curves(items, stems(plan.signals), resampling, draws) if asked else (),
+        curves=(*risk_coverage_curves(items, signals, resampling, draws), *totals),
         resolve=partial(canonical, profile=SELECTIVE),
     )
 

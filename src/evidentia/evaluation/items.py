@@ -18,6 +18,7 @@ from evidentia.evaluation.intervals import Resampling
 from evidentia.evaluation.plan import OVERALL, Group, Grouping, Key, MeasurePlan, Want
 from evidentia.evaluation.questionnaire import (
     OWN_RANGES,
+    TOTALS,
     TallyTable,
     is_by_item,
     item_wants,
@@ -72,8 +73,9 @@ def plan_for_items(
     wants = (*wants_for((d for d in plain if d not in gaps), signals), *by_item, *named)
     if not wants:
         raise InputError(f"Nothing of what was asked for can be computed on this run: {next(iter(gaps.values()))}.")
-    curves = frozenset({"risk_coverage"} if any(ordered(d) for d, _ in wants) else ())
-    return ItemPlan(wants, tuple(gaps.items()), only, curves, signals=signals, notes=notes)
+    curves = {"risk_coverage"} if any(ordered(d) for d, _ in wants) else set()
+    curves |= {TOTALS} if any(d.population.unit == "participant" for d, _ in wants) else set()
+    return ItemPlan(wants, tuple(gaps.items()), only, frozenset(curves), signals=signals, notes=notes)
 
 
 def _usual(items: Items, loss: str | None, coverage: Iterable[object] | None) -> tuple[str, ...]:

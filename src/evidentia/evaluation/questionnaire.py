@@ -12,12 +12,16 @@ from evidentia.evaluation.compute import Cell
 from evidentia.evaluation.plan import Group, Grouping, Want
 from evidentia.measures import Definition
 from evidentia.measures.core import Outcome, Tallied
+from evidentia.measures.questionnaire import total_limits, true_totals
+from evidentia.results.curve import Curve
 from evidentia.results.measure import NEEDS
 from evidentia.results.names import group_suffix
 from evidentia.results.questionnaire import Questionnaire
 from evidentia.tables.answers import Answers
 
 ITEM = "item"
+TOTALS = "totals"  # a figure
+TOTALS_COLUMNS = ("truth", "low", "high", "participants")
 OWN_RANGES = "needs items of one range; it is reported item by item"
 
 
@@ -54,6 +58,14 @@ def refuse_unknown_item(definition: Definition, group: Group, asked: Questionnai
     known = () if asked is None else by_item(asked).groups
     if group not in known or ITEM not in definition.measure.groups:
         raise UnknownNameError(f"The run has no group {group_suffix(group)} of {definition.expanded}.")
+
+
+def totals_of(answers: Answers) -> Curve:
+    """How many participants have each true total, with which lowest and highest possible predicted one."""
+    grid = np.stack([true_totals(answers), *total_limits(answers)])
+    distinct, counts = np.unique(grid, axis=1, return_counts=True)
+    columns = (*distinct.tolist(), counts.astype(np.float64).tolist())
+    return Curve(TOTALS, "Totals", dict(zip(TOTALS_COLUMNS, map(tuple, columns), strict=True)))
 
 
 class TallyTable:

@@ -143,7 +143,7 @@ family.add(
 )
 
 
-def _limits(answers: Answers) -> tuple[Floats, Floats]:
+def total_limits(answers: Answers) -> tuple[Floats, Floats]:
     """The lowest and the highest total that is possible with the answers of every participant."""
     scores = answers.forward(answers.pred)
     low = np.where(answers.held, scores, answers.low).sum(axis=1)
@@ -151,14 +151,15 @@ def _limits(answers: Answers) -> tuple[Floats, Floats]:
     return low, high
 
 
-def _truth(answers: Answers) -> Floats:
+def true_totals(answers: Answers) -> Floats:
+    """The true total of every participant."""
     total: Floats = answers.forward(answers.gt).sum(axis=1)
     return total
 
 
 def _total_errors(answers: Answers, args: Args) -> Floats:
     whole = answers.held.all(axis=1)
-    error = np.abs(_limits(answers)[0] - _truth(answers))
+    error = np.abs(total_limits(answers)[0] - true_totals(answers))
     return np.stack([np.where(whole, error, 0.0), whole.astype(np.float64)], axis=1)
 
 
@@ -184,7 +185,7 @@ family.add(
 
 def _sides(answers: Answers, args: Args) -> Floats:
     """Certainly at or above the cut-off, certainly below it, and everybody."""
-    low, high = _limits(answers)
+    low, high = total_limits(answers)
     cut = args.level
     return np.stack([low >= cut, high < cut, np.ones(len(low), np.bool_)], axis=1).astype(np.float64)
 
@@ -219,15 +220,15 @@ shares.add(
 
 
 def _hits(answers: Answers, args: Args) -> Floats:
-    low, high = _limits(answers)
-    positive = _truth(answers) >= args.level
+    low, high = total_limits(answers)
+    positive = true_totals(answers) >= args.level
     chosen = low if args["bound"] == "low" else high
     return np.stack([positive & (chosen >= args.level), positive], axis=1).astype(np.float64)
 
 
 def _rejections(answers: Answers, args: Args) -> Floats:
-    low, high = _limits(answers)
-    negative = _truth(answers) < args.level
+    low, high = total_limits(answers)
+    negative = true_totals(answers) < args.level
     chosen = high if args["bound"] == "low" else low
     return np.stack([negative & (chosen < args.level), negative], axis=1).astype(np.float64)
 

@@ -15,7 +15,7 @@ from evidentia.errors import counted
 from evidentia.report.show import fixed, shown
 from evidentia.report.tables import tables_of
 from evidentia.results import Comparison, Delta, Estimate, Evaluation, SelectiveComparison, pairs
-from evidentia.results.selective import REFUSED, UNTESTED
+from evidentia.results.selective import PAIRED, REFUSED, UNTESTED
 
 ROOMY = 100  # columns from which on a screen also shows what a number speaks of
 MOST = 40  # rows of named measures and their groups on a screen
@@ -336,12 +336,14 @@ def _print_comparison(console: Console, comparison: SelectiveComparison, unit: s
 
 
 def _headline(delta: Delta) -> bool:
-    """Areas over all common coverages, and the mean loss at each one; the rest is in the tables."""
-    return delta.family == "measures" or delta.name.startswith("MAE")
+    """Areas over all common coverages, the mean loss at each one, answers and what is decided; the rest is in the tables."""
+    if delta.family == "questionnaire":
+        return "bound=" not in delta.name
+    return delta.family in {"measures", "coverage"}
 
 
 def _refusals(comparison: SelectiveComparison) -> list[tuple[str, str]]:
-    """What is not compared or not tested, and why, each said once."""
+    """What is not compared or not tested, or only in part, and why, each said once."""
     words = [(d.name, w) for d in comparison.deltas for w in d.warnings]
     refused = [("not compared", f"{n}: {w.removeprefix(REFUSED)}") for n, w in words if w.startswith(REFUSED)]
     untested = [("not tested", f"full areas: {w.removeprefix(UNTESTED)}") for _, w in words if w.startswith(UNTESTED)]
@@ -351,7 +353,8 @@ def _refusals(comparison: SelectiveComparison) -> list[tuple[str, str]]:
         for reason in reasons
     }
     invalid = [("not compared", f"at coverage {', '.join(those)}: {reason}") for reason, those in where.items()]
-    return [*refused, *untested[:1], *invalid]
+    paired = [("compared", f"{n}: {w}") for n, w in words if w.startswith(PAIRED) and "[" not in n]
+    return [*refused, *untested[:1], *invalid, *paired]
 
 
 def print_comparison(comparison: Comparison, out: Path | None) -> None:

@@ -64,7 +64,7 @@ def _query_tables(evaluation: Evaluation) -> tuple[Table, ...]:
 
 def delta_tables(deltas: Sequence[Delta]) -> tuple[Table, ...]:
     """The deltas of a comparison, a table for each family."""
-    families = ("measures", "criteria", "coverage", "truncated")
+    families = ("measures", "criteria", "coverage", "truncated", "questionnaire", "items")
     tables = [_delta_table(family, [d for d in deltas if d.family == family]) for family in families]
     return tuple(table for table in tables if table.rows)
 

@@ -9,6 +9,7 @@ from typing import Any
 from evidentia.results.comparison import Delta
 
 REFUSED, UNTESTED = "not compared: ", "not tested: "  # how warnings begin that keep a reader from an unfair comparison
+PAIRED = "only over the "  # how one begins that says what both answer
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,14 @@ def out_of_reach(needed: int, sides: Sequence[Answered]) -> str | None:
     """Who answers fewer items than a coverage takes; None if nobody does."""
     short = [f"{side.name} reaches only {side.coverage}" for side in sides if side.predicted < needed]
     return "; ".join(short) or None
+
+
+def answered_by_both(sides: Sequence[Answered], shared: int, unit: str) -> Iterator[str]:
+    """Say that a difference rests on what both answer, where that is not everything, and how much each answers alone."""
+    if shared < sides[0].items:
+        units = "items that both answer" if unit == "item" else f"{unit}s of whom both answer every item"
+        alone = ", ".join(f"{side.name} {side.predicted} ({side.coverage})" for side in sides)
+        yield f"{PAIRED}{shared} of {sides[0].items} {units}; each alone: {alone}"
 
 
 def refused_mean(sides: Sequence[Answered]) -> str:

@@ -124,9 +124,11 @@ class Items(Frozen):
         values = self.signals[name]
         lacking = np.flatnonzero(self.predicted & np.isnan(values))
         if len(lacking):
+            counts = [key for short, key in _counts(name).items() if np.isnan(self.signals[short][lacking]).any()]
+            needs = f" It needs {' and '.join(counts)}." if self._is_phq8 and counts else ""
             message = (
                 f"{self.name}: {counted(len(lacking), 'predicted item')} without {shown(name)} "
-                f"(first: {self._where(int(lacking[0]))}). "
+                f"(first: {self._where(int(lacking[0]))}).{needs} "
                 "Give every predicted item a value, or name another signal as the confidence."
             )
             raise InputError(Problem("MISSING_CONFIDENCE", message))
@@ -194,8 +196,15 @@ class Items(Frozen):
     def _unknown(self, name: str) -> str:
         there = ", ".join(map(shown, self.signals)) or "none at all"
         message = f"{self.name}: there is no signal {typed(name)}; there is {there}."
-        needed = {TOTAL_EVIDENCE: EVIDENCE_COUNTS, **{short: {short: key} for short, key in EVIDENCE_COUNTS.items()}}
-        lacking = [key for short, key in needed.get(name, {}).items() if short not in self.signals]
+        lacking = [key for short, key in _counts(name).items() if short not in self.signals]
         if lacking and self._is_phq8:
-            return f"{message} {name} needs {' and '.join(lacking)} in item_signals; write the run again with them."
+            return (
+                f"{message} {name} needs {' and '.join(lacking)} in item_signals, and none of {counted(len(self), 'item')} "
+                "has a value; name another signal as the confidence, or write the run again with it."
+            )
         return f"{message} Name one of these as the confidence, or add what is missing to the file."
+
+
+def _counts(signal: str) -> dict[str, str]:
+    """The evidence counts that a signal is made of: their short names, and their keys in a file."""
+    return {short: key for short, key in EVIDENCE_COUNTS.items() if signal in {short, TOTAL_EVIDENCE}}

@@ -25,7 +25,7 @@ from evidentia.verify.tally import Tally
 
 NONE = 1e-12  # a difference that is no larger comes from rounding
 Want = tuple[Definition, Group]
-FAMILIES = ("measures", "criteria", "coverage", "truncated")
+FAMILIES = ("measures", "criteria", "coverage", "truncated", "questionnaire", "items")
 COLUMNS = {  # heading of the table, and the key of the entry
     **{"measure": "name", "baseline": "baseline", "system": "system", "baseline value": "baseline_value"},
     **{"system value": "system_value", "delta": "delta", "ci_low": "ci_low", "ci_high": "ci_high", "p": "p"},

@@ -104,10 +104,14 @@ def over_blocks(
         work(rows, make())
         return int(rows.stop - rows.start)
 
+    blocks = list(draws.blocks())
+    if len(blocks) == 1:
+        report(one(*blocks[0]))
+        return
     workers = os.cpu_count() or 1
     with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(workers) as pool:
         waiting: deque[Future[int]] = deque()
-        for rows, make in draws.blocks():
+        for rows, make in blocks:
             waiting.append(pool.submit(one, rows, make))
             if len(waiting) > workers:
                 report(waiting.popleft().result())

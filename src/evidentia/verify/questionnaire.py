@@ -22,6 +22,7 @@ from evidentia.verify.items import ItemRows
 from evidentia.verify.plan import LOOPS
 from evidentia.verify.recipes import MeanOf, Recipe, Sums, on_all, over
 from evidentia.verify.selective_study import ItemAsked, ItemStudy, about_interval, replicates
+from evidentia.verify.sheet import Sheet
 from evidentia.verify.tally import Tally
 
 Cells = dict[str, tuple[int | None, int]]  # answer and truth by item
@@ -50,6 +51,15 @@ class AnswerSheet:
         return AnswerSheet(
             self.items, [own for own, count in zip(self.people, times, strict=True) for _ in range(count)]
         )
+
+    def beside(self, other: AnswerSheet) -> AnswerSheet:
+        """Only the answers to what the other one answers too."""
+        people: list[Cells] = []
+        for own, theirs in zip(self.people, other.people, strict=True):
+            people.append(
+                {item: cell if theirs[item][0] is not None else (None, cell[1]) for item, cell in own.items()}
+            )
+        return AnswerSheet(self.items, people)
 
     def scores(self, item: str | None) -> list[Scores]:
         """Per participant: every item, or one, with its answer and its truth."""
@@ -195,6 +205,12 @@ TWINS: Mapping[str, Callable[[Part], Sums]] = {
 SHARES = ("Cmax", "TotalDecided", "TotalSensitivity", "TotalSpecificity")
 
 
+def name_of(asked: ItemAsked) -> str:
+    """What a number is called in a summary."""
+    definition, item = asked
+    return definition.name(SELECTIVE) + ("" if item is None else group_suffix((("item", item),)))
+
+
 @dataclass(frozen=True, eq=False)
 class ExpectedAnswers:
     """Every entry of a summary about a questionnaire."""
@@ -247,16 +263,21 @@ class ExpectedAnswers:
                 drawn = float(self.drawn[asked][replicate])
                 tally.number(where, None if isnan(drawn) else drawn, value)
 
-    def name(self, asked: ItemAsked) -> str:
-        """What the number is called in the summary."""
-        definition, item = asked
-        return definition.name(SELECTIVE) + ("" if item is None else group_suffix((("item", item),)))
+    @property
+    def has_totals(self) -> bool:
+        """Whether any number is about totals."""
+        return any(definition.measure.base.startswith("Total") for definition, _ in self.recipes)
+
+    def totals_sheet(self) -> Sheet:
+        """How many participants have each true total, with which lowest and highest possible one."""
+        people = Counter((truth, low, high) for low, high, truth, _ in self.sheet.totals)
+        return Sheet("figures/totals", TOTALS, tuple((*map(float, key), float(people[key])) for key in sorted(people)))
 
     def entry(self, asked: ItemAsked) -> dict[str, Any]:
         """Everything about one number."""
         part, value = self.part(asked), self._points[asked]
         measure = part.definition.measure
-        n, whole = _sizes(part)
+        n, whole = sizes_of(part)
         clusters = n if part.base.startswith("Total") else len(self.sheet)
         drawn = DrawnNumber(value, self.drawn[asked], self._without.get(asked)) if self.drawn else None
         interval, warnings = about_interval(self.study, drawn, clusters, proportion=part.base in SHARES)
@@ -277,7 +298,10 @@ class ExpectedAnswers:
         }
 
 
-def _sizes(part: Part) -> tuple[int, int]:
+TOTALS = ("truth", "low", "high", "participants")
+
+
+def sizes_of(part: Part) -> tuple[int, int]:
     """How many units a number is over, and how many there are."""
     totals = part.sheet.totals if part.base.startswith("Total") else []
     if part.base == "TotalMAE":

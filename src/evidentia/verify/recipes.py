@@ -76,6 +76,18 @@ class MeanOf:
         return over((np.where(defined, values, 0.0) * shares).sum(axis=0), total)
 
 
+@dataclass(frozen=True, eq=False)
+class Difference:
+    """One number minus another, undefined where either is."""
+
+    of: Recipe
+    minus: Recipe
+
+    def values(self, block: Block) -> Floats:
+        """The difference in every replicate."""
+        return self.of.values(block) - self.minus.values(block)
+
+
 @dataclass(eq=False)
 class WholeBlock:
     """The run as it is: every post once."""
@@ -129,6 +141,9 @@ def _sums_in(recipe: Recipe | None) -> Iterator[Sums]:
     elif isinstance(recipe, MeanOf):
         for part in (*recipe.parts, recipe.shares):
             yield from _sums_in(part)
+    elif isinstance(recipe, Difference):
+        yield from _sums_in(recipe.of)
+        yield from _sums_in(recipe.minus)
 
 
 def replicated(

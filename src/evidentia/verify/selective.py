@@ -24,7 +24,7 @@ from evidentia.verify.folder import ResultFolder
 from evidentia.verify.intervals import DrawnNumber
 from evidentia.verify.items import CurveReading, ItemRows, read_items
 from evidentia.verify.limits import percentile_limits
-from evidentia.verify.questionnaire import ExpectedAnswers
+from evidentia.verify.questionnaire import ExpectedAnswers, name_of
 from evidentia.verify.recipes import WholeBlock
 from evidentia.verify.risk_coverage import JOINT, CurveRecipe, DrawnItems, Want, check_curve_loops, tie_range
 from evidentia.verify.selective_comparison import check_selective_comparison
@@ -64,6 +64,7 @@ def check_selective(folder: ResultFolder, tally: Tally, progress: Progress | Non
     keys = [*expected, "checks", *(["comparison"] if "comparison" in folder.summary else [])]
     tally.exact("summary.json: keys", sorted(folder.summary), sorted(keys))
     sheets = curve_sheets(study, ItemCurves(study.items, study.drawn, values))
+    sheets += [answers.totals_sheet()] if answers.has_totals else []
     compared = "against_items" in {str(source["role"]) for source in folder.manifest["inputs"]}
     if "comparison" in folder.summary and compared:
         other = read_items(folder, "against_items.csv")
@@ -114,9 +115,9 @@ class ExpectedItems:
                 if own == definition:
                     entries[own.name(SELECTIVE) + suffix_of(want[1], study.signals)] = self.entry(want, own)
             if (definition, None) in self.answers.recipes:
-                entries[self.answers.name((definition, None))] = self.answers.entry((definition, None))
+                entries[name_of((definition, None))] = self.answers.entry((definition, None))
         items = [asked for asked in self.answers.recipes if asked[1] is not None]
-        return entries | {self.answers.name(asked): self.answers.entry(asked) for asked in items}
+        return entries | {name_of(asked): self.answers.entry(asked) for asked in items}
 
     def _dataset(self) -> dict[str, Any]:
         items, study = self.study.items, self.study

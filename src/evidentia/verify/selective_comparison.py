@@ -9,24 +9,22 @@ from functools import cached_property
 from math import isnan
 from typing import Any
 
-import numpy as np
-
 from evidentia.array_types import Floats
 from evidentia.errors import counted
 from evidentia.results.catalogue import Definition
 from evidentia.results.profiles import SELECTIVE, selective_names
-from evidentia.results.sample_size import cluster_warnings, left_out_warning, no_interval_of_difference
 from evidentia.results.selective import Answered, never_significant, out_of_reach, refused_mean, untested_area
-from evidentia.verify.deltas import SideValue, correct, delta_entry, judged
+from evidentia.verify.deltas import SideValue, correct, delta_entry
 from evidentia.verify.draws import Progress
 from evidentia.verify.folder import ResultFolder
 from evidentia.verify.items import CurveReading, ItemRows, steps_within
-from evidentia.verify.limits import SAME, percentile_limits, spread_out
+from evidentia.verify.questionnaire_comparison import AnswerContest
 from evidentia.verify.risk_coverage import Want, check_curve_loops
 from evidentia.verify.selective_study import (
     ItemStudy,
     convention,
     definitions_of,
+    judged_difference,
     recipes_of,
     replicates,
     suffix_of,
@@ -36,7 +34,7 @@ from evidentia.verify.selective_study import (
 )
 from evidentia.verify.tally import Tally, compare
 
-FAMILIES = ("measures", "coverage", "truncated")
+FAMILIES = ("measures", "coverage", "truncated", "questionnaire", "items")
 
 
 def check_selective_comparison(
@@ -48,6 +46,7 @@ def check_selective_comparison(
     draws = study.draws(pair.sides[0])
     differences = replicates(recipes, draws, progress)
     check_curve_loops(recipes, draws, differences, tally)
+    pair.answers.check_loops(tally)
     compare("comparison", folder.summary["comparison"], pair.comparison(differences), tally)
 
 
@@ -63,6 +62,11 @@ class ItemContest:
         """The baseline's items and the run's, of the same clusters."""
         shared = {*self.other.clusters} & {*self.study.items.clusters}
         return self.other.of(shared), self.study.items.of(shared)
+
+    @cached_property
+    def answers(self) -> AnswerContest:
+        """What both say of the questionnaire of the run."""
+        return AnswerContest(self.study, self.sides)
 
     @cached_property
     def signals(self) -> list[str]:
@@ -103,6 +107,7 @@ class ItemContest:
         first, second = self.answered
         alpha, how = float(self.study.options["alpha"]), self.study.interval
         deltas = [self._delta(want, d, differences[want]) for want, d in self.wants.items()]
+        deltas += self.answers.deltas()
         families = {family: [delta for delta in deltas if delta["family"] == family] for family in FAMILIES}
         tests = {family: correct(part, alpha, lambda delta: delta["name"]) for family, part in families.items()}
         bounds = [note for family, n in tests.items() for note in never_significant(family, n, how.resamples, alpha)]
@@ -133,29 +138,22 @@ class ItemContest:
 
     def _delta(self, want: Want, definition: Definition, differences: Floats) -> dict[str, Any]:
         reading, clusters = CurveReading.of(definition), len(self.sides[0].clusters)
-        left_out, resamples = int(np.count_nonzero(np.isnan(differences))), self.study.interval.resamples
         refused, untested = self._unfair(reading)
-        limits = percentile_limits(differences, self.study.interval.level)
-        width = limits is not None and spread_out(*limits)
         before, after, difference = (values[want] for values in self._values)
-        delta = None if refused or isnan(difference) else difference
         sides = (
             SideValue(side.name, convention(reading) if isnan(value) else value, side.items, clusters)
             for side, value in zip(self.answered, (before, after), strict=True)
         )
-        warnings = [
-            *cluster_warnings(clusters, self.study.unit),
-            *left_out_warning(left_out, resamples),
-            *([] if width or isnan(difference) else [no_interval_of_difference(left_out, resamples)]),
-            *([self._undefined(reading)] if isnan(difference) else []),
-            *refused,
-            *untested,
-        ]
         name = definition.name(SELECTIVE) + suffix_of(want[1], self.signals)
-        entry = delta_entry(name, definition, family_of(reading), *sides, delta=delta)
-        p = None if delta is None or untested else _p(differences, delta, width)
-        ci = limits if width and delta is not None else None
-        return judged(entry, ci, left_out=left_out, p=p, warnings=warnings)
+        return judged_difference(
+            self.study,
+            delta_entry(name, definition, family_of(reading), *sides, delta=None),
+            difference,
+            differences,
+            undefined=self._undefined(reading),
+            refused=refused,
+            untested=untested,
+        )
 
     def _undefined(self, reading: CurveReading) -> str:
         short = None if reading.cut is None else self._short_of(str(reading.cut))
@@ -174,14 +172,3 @@ def family_of(reading: CurveReading) -> str:
     if reading.cut is None:
         return "measures"
     return "coverage" if reading.kind == "coverage" else "truncated"
-
-
-def _p(differences: Floats, delta: float, width: bool) -> float | None:
-    """Twice the smaller share of draws beyond zero; where all draws are the same there is nothing to test."""
-    held = differences[~np.isnan(differences)]
-    if not len(held):
-        return None
-    if not width:
-        return 1.0 if abs(delta) <= SAME else None
-    fewer = min(int(np.sum(held <= SAME)), int(np.sum(held >= -SAME)))
-    return min(1.0, 2 * (1 + fewer) / (len(held) + 1))

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
+from math import isnan
 from typing import Any, TypeVar
 
 import numpy as np
@@ -16,10 +17,17 @@ from evidentia.results.measure import NEEDS
 from evidentia.results.names import group_suffix
 from evidentia.results.profiles import COVERAGES, SELECTIVE, questionnaire_names, selective_names
 from evidentia.results.questionnaire import Questionnaire
-from evidentia.results.sample_size import cluster_warnings, interval_reason, left_out_warning
+from evidentia.results.sample_size import (
+    cluster_warnings,
+    interval_reason,
+    left_out_warning,
+    no_interval_of_difference,
+)
+from evidentia.verify.deltas import judged
 from evidentia.verify.draws import Draws, LeftOut, Progress, counter
 from evidentia.verify.intervals import Basis, DrawnNumber, Settings, limits_of
 from evidentia.verify.items import CurveReading, ItemRows
+from evidentia.verify.limits import SAME, percentile_limits, spread_out
 from evidentia.verify.recipes import Recipe, on_all, replicated
 from evidentia.verify.risk_coverage import CurveRecipe, Want
 
@@ -127,6 +135,11 @@ class ItemStudy:
         return [(d, item) for d, named in items.items() for item in ids if item in named]
 
     @property
+    def usual(self) -> ItemStudy:
+        """The same run with the measures that are reported without asking, as a comparison has them."""
+        return ItemStudy({**self.manifest, "options": {**self.options, "measures": None}}, self.items)
+
+    @property
     def drawn(self) -> list[str]:
         """The confidences that have curves: all of them, where any number depends on the order of the items."""
         return self.signals if any(signal is not None for _, signal in self.wants) else []
@@ -169,6 +182,47 @@ def about_interval(
     ]
     ci = None if limits is None else list(limits)
     return {"ci": ci, "ci_method": method, "replicates_left_out": left_out}, warnings
+
+
+def judged_difference(
+    study: ItemStudy,
+    entry: dict[str, Any],
+    difference: float,
+    differences: Floats,
+    *,
+    undefined: str,
+    first: Iterable[str] = (),
+    refused: Sequence[str] = (),
+    untested: Sequence[str] = (),
+) -> dict[str, Any]:
+    """A difference (NaN: there is none) with its interval and its p in all draws, and what is to be said about it."""
+    left_out, resamples = int(np.count_nonzero(np.isnan(differences))), study.interval.resamples
+    limits = percentile_limits(differences, study.interval.level)
+    width = limits is not None and spread_out(*limits)
+    delta = None if refused or isnan(difference) else difference
+    warnings = [
+        *first,
+        *cluster_warnings(entry["n_clusters"], study.unit),
+        *left_out_warning(left_out, resamples),
+        *([] if width or isnan(difference) else [no_interval_of_difference(left_out, resamples)]),
+        *([undefined] if isnan(difference) else []),
+        *refused,
+        *untested,
+    ]
+    p = None if delta is None or untested else _p(differences, delta, width)
+    ci = limits if width and delta is not None else None
+    return judged(entry | {"delta": delta}, ci, left_out=left_out, p=p, warnings=warnings)
+
+
+def _p(differences: Floats, delta: float, width: bool) -> float | None:
+    """Twice the smaller share of draws beyond zero; where all draws are the same there is nothing to test."""
+    held = differences[~np.isnan(differences)]
+    if not len(held):
+        return None
+    if not width:
+        return 1.0 if abs(delta) <= SAME else None
+    fewer = min(int(np.sum(held <= SAME)), int(np.sum(held >= -SAME)))
+    return min(1.0, 2 * (1 + fewer) / (len(held) + 1))
 
 
 def replicates(

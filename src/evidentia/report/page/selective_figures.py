@@ -279,7 +279,8 @@ def _forest(view: SelectiveView, name: str, heading: str, deltas: Sequence[Delta
 def _scale(delta: Delta) -> str:
     """The family of a difference, and what its axis is about."""
     base = parse_name(str(delta["name"])).base
-    return f"{delta['family']}_{'share' if base == 'Cmax' else 'joint' if base.endswith('AUGRC') else 'error'}"
+    axis = {"Cmax": "share", "WeightedKappa": "agreement"}.get(base, "joint" if base.endswith("AUGRC") else "error")
+    return f"{delta['family']}_{axis}"
 
 
 def _of_abs(view: SelectiveView) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from evidentia.report.page import selective_figures as drawn
 from evidentia.report.page.content import Content
+from evidentia.report.page.questionnaire_figures import questionnaire_figures
 from evidentia.report.page.selective_view import SelectiveView, asides, coverage_of, measure_of, signal_of, verdict_of
 from evidentia.report.wording import wording
 from evidentia.results.names import parse_name
@@ -39,6 +40,7 @@ def selective_page(content: Content) -> dict[str, Any]:
         "matched_figures": drawn.matched_figures(view),
         "signal_figures": drawn.signal_figures(view),
         "forest_figures": drawn.forest_figures(view),
+        "questionnaire_figures": questionnaire_figures(view),
     }
     figures = {name: [figure for figure in group if figure is not None] for name, group in groups.items()}
     return {
@@ -50,6 +52,8 @@ def selective_page(content: Content) -> dict[str, Any]:
         "matched_rows": [(name, entry) for name, entry in view.measures.items() if coverage_of(name) is not None],
         "signal_rows": list(view.excess.items()),
         "compared": _compared(view),
+        "by_item": _by_item(view),
+        "cut_offs": _cut_offs(view),
         **figures,
         "figures": tuple(figure for group in figures.values() for figure in group),
         "scripts": ("selective.js",),
@@ -130,6 +134,26 @@ def _kind(name: str) -> str:
     if dict(parsed.params).get("order") == "oracle":
         return "oracle"
     return "answers" if parsed.base in {"Cmax", "MAE", "WeightedKappa"} else "areas"
+
+
+def _by_item(view: SelectiveView) -> dict[str, Any]:
+    """Every item with its numbers, a column for each measure that is reported item by item."""
+    items: dict[str, dict[str, tuple[str, Any]]] = {}
+    for name, entry in view.measures.items():
+        item = dict(parse_name(name).group).get("item")
+        if item is not None:
+            items.setdefault(item, {})[name.partition("[item=")[0]] = (name, entry)
+    columns = dict.fromkeys(measure for cells in items.values() for measure in cells)
+    return {"columns": list(columns), "rows": items}
+
+
+def _cut_offs(view: SelectiveView) -> dict[int, dict[str, tuple[str, Any]]]:
+    """Every cut-off with what is decided there, and the bounds of sensitivity and specificity."""
+    cuts: dict[int, dict[str, tuple[str, Any]]] = {}
+    for name, entry in view.measures.items():
+        if "cut" in entry["details"]:
+            cuts.setdefault(entry["details"]["cut"], {})[name.partition("@")[0]] = (name, entry)
+    return cuts
 
 
 def _compared(view: SelectiveView) -> dict[str, Any] | None:

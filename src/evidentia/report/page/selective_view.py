@@ -176,8 +176,8 @@ def coverage_of(name: str) -> float | None:
 
 
 def measure_of(delta: Delta) -> str:
-    """The measure of a difference without its confidence."""
-    return str(delta["name"]).partition("[")[0]
+    """The measure of a difference, with its item but without its confidence."""
+    return str(delta["name"]).partition("[confidence=")[0]
 
 
 def signal_of(delta: Delta) -> str:
