@@ -181,3 +181,15 @@ def read_days(text: str) -> Days | None:
             low, high = reading(match)
             return Days(low, high, explicit)
     return None
+
+
+def without_frequency(text: str) -> str:
+    """A text in lower case without its words about how often.
+
+    >>> without_frequency("Nearly every night I lie there and think")
+    'i lie there and think'
+    """
+    lowered = text.lower()
+    for pattern, _, _ in _TABLE:
+        lowered = pattern.sub(" ", lowered)
+    return " ".join(lowered.split())

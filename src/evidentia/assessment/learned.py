@@ -15,7 +15,8 @@ from evidentia.assessment.features import item_features, participant_text
 from evidentia.assessment.instrument import Instrument
 from evidentia.assessment.interviews import Interview
 from evidentia.assessment.ordinal import OrdinalModel, expected_loss, fit_ordinal, median_scores
-from evidentia.assessment.statements import StatementFinder
+from evidentia.assessment.similarity import minilm
+from evidentia.assessment.statements import StatementFinder, sentences
 from evidentia.errors import InputError
 
 FEWEST = 50  # participants to learn from
@@ -299,13 +300,9 @@ def _vectorizer(name: str, **options: Any) -> Any:
 
 def minilm_vectors() -> Vectors:
     """MiniLM's vectors of texts, each the mean over its sentences and scaled so that ridge penalties compare."""
-    from evidentia.pipeline.encoders.make import make_encoder
-
-    encoder = make_encoder("minilm", cache=False)
+    encoder = minilm()
 
     def vectors(texts: Sequence[str]) -> Floats:
-        from evidentia.assessment.statements import sentences
-
         cut = [sentences(text) or [text] for text in texts]
         flat = [sentence for part in cut for sentence in part]
         encoded = np.asarray(encoder.encode(flat, kind="passage"), np.float64)

@@ -12,6 +12,7 @@ from evidentia.assessment.frequency import Days, read_days
 from evidentia.assessment.instrument import Instrument, Item
 from evidentia.assessment.interviews import Interview
 from evidentia.assessment.language import opening, pattern, plain, words
+from evidentia.assessment.similarity import ItemSimilarity
 
 Polarity = Literal["present", "absent", "unclear"]
 _SENTENCE = re.compile(r"[^.!?]+(?:[.!?]+|$)")
@@ -128,6 +129,13 @@ def _ability_polarity(text: str) -> Polarity:
     return "present" if pattern("failing").search(pattern("not_a_denial").sub(" ", text)) else "unclear"
 
 
+def _similar_polarity(text: str) -> Polarity:
+    """A cosine does not see a negation, so that only a clause without one states the problem."""
+    if pattern("negation").search(pattern("not_a_denial").sub(" ", text)):
+        return "unclear"
+    return "absent" if pattern("well").search(text) else "present"
+
+
 def about_self(clause: str, at: int | None = None) -> bool:
     """Whether the nearest person before a place is the speaker; without anybody it is.
 
@@ -142,9 +150,15 @@ def about_self(clause: str, at: int | None = None) -> bool:
 class StatementFinder:
     """Finds the statements of an interview about the items of an instrument."""
 
-    def __init__(self, instrument: Instrument, *, context: Literal["qa", "participant"] = "qa") -> None:
+    def __init__(
+        self,
+        instrument: Instrument,
+        *,
+        context: Literal["qa", "participant"] = "qa",
+        similarity: ItemSimilarity | None = None,
+    ) -> None:
         self.items = instrument.items
-        self.context = context
+        self.context, self.similarity = context, similarity
 
     def statements(self, interview: Interview) -> Mapping[str, Sequence[Statement]]:
         """Every statement by item."""
@@ -153,6 +167,11 @@ class StatementFinder:
             question = interview.question_before(place) if self.context == "qa" else ""
             for statement in self._turn(place, turn.text, question):
                 by_item[statement.item].append(statement)
+        if self.similarity is not None:
+            unstated = {own for own, stated in by_item.items() if not any(s.counts for s in stated)}
+            for statement in self._similar(interview, self.similarity):
+                if statement.item in unstated:
+                    by_item[statement.item].append(statement)
         return by_item
 
     def _turn(self, place: int, text: str, question: str) -> Iterator[Statement]:
@@ -201,6 +220,22 @@ class StatementFinder:
         )
         statement = self._statement(place, joined, item, polarity, joke)
         return [replace(statement, from_question=True)]
+
+    def _similar(self, interview: Interview, similarity: ItemSimilarity) -> Iterator[Statement]:
+        """Clauses without a keyword of any item that are close to one; they count no more than hedged ones."""
+        places = [
+            (place, part, turn.text)
+            for place, turn in interview.answers
+            for part in clauses(turn.text)
+            if not any(mentions(item, part.text) for item in self.items)
+        ]
+        nearest = similarity.items([part.text for _, part, _ in places])
+        by_id = {item.id: item for item in self.items}
+        for (place, part, turn), own in zip(places, nearest, strict=True):
+            if own is not None:
+                joke = pattern("joke").search(plain(turn)) is not None
+                statement = self._statement(place, part, by_id[own], _similar_polarity(plain(part.text)), joke)
+                yield replace(statement, about_self=about_self(part.text), hedged=True)
 
     def _statement(self, place: int, part: Clause, item: Item, polarity: Polarity, joke: bool) -> Statement:
         lowered, sentence = plain(part.text), plain(part.sentence)

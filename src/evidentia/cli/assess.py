@@ -77,6 +77,9 @@ def run(
     context: Annotated[
         str, option("--context", "qa: a question is context, never evidence. participant: it is not read.")
     ] = "qa",
+    vectors: Annotated[
+        bool, option("--vectors", "rules: also read what is close to an item by MiniLM (needs the neural extra).")
+    ] = False,
     llm_run: Annotated[Path | None, option("--llm-run RUN.json", "learned: the LLM's run that it reads.")] = None,
     shots: Annotated[int, option("--shots", "llm: how many references stand in a prompt.", min=0)] = 0,
     references: Annotated[
@@ -121,7 +124,7 @@ def run(
         raise InputError("--frequency is lenient or strict, and --context is qa or participant.")
     kind, _, which = scorer.partition(":")
     if kind == "rules" and not which:
-        made: Scorer = _rules(chosen, frequency, context)
+        made: Scorer = _rules(chosen, frequency, context, vectors)
     elif kind == "learned" and which:
         made = _learned(Path(which), chosen, llm_run)
     elif kind == "llm" and "," in which:
@@ -152,11 +155,16 @@ def run(
         _print_outcome(document, named, out)
 
 
-def _rules(instrument: Instrument, frequency: str, context: str) -> Scorer:
+def _rules(instrument: Instrument, frequency: str, context: str, vectors: bool) -> Scorer:
     from evidentia.assessment.rules import RulesScorer
+    from evidentia.assessment.similarity import minilm
 
-    strict, qa = frequency == "strict", context == "qa"
-    return RulesScorer(instrument, frequency="strict" if strict else "lenient", context="qa" if qa else "participant")
+    return RulesScorer(
+        instrument,
+        frequency="strict" if frequency == "strict" else "lenient",
+        context="qa" if context == "qa" else "participant",
+        encoder=minilm() if vectors else None,
+    )
 
 
 def _llm(
