@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from evidentia.cli.options import Quiet, argument, option
+from evidentia.cli.options import Quiet, argument, exit_unless, option
 from evidentia.cli.progress import progress_bar
 from evidentia.errors import InputError, OutputError, counted, typed
 
@@ -289,6 +289,44 @@ def fit(
     if not quiet:
         print(f"{counted(len(read), 'participant')}; model and out-of-fold run: {out.name}")
         print(NOTICE)
+
+
+@app.command()
+def leakcheck(
+    interviews: Interviews,
+    truth: Annotated[Path, option("--truth CSV", "participant_id and one column per item.")],
+    instrument: InstrumentName = "phq8",
+    participants: Annotated[int, option("--participants N", "Participants to take, at most; drawn by the seed.")] = 300,
+    coverage: Annotated[float, option("--coverage", "The share of items to answer.")] = 0.8,
+    vectors: Annotated[bool, option("--vectors", "Also read MiniLM vectors (needs the neural extra).")] = False,
+    seed: Annotated[int, option("--seed", "Draws participants and permutations.", min=0)] = 7,
+    as_json: Annotated[bool, option("--json", "Print only the findings, as JSON.")] = False,
+    speaker: Speaker = None,
+    text_column: TextColumn = "text",
+    quiet: Quiet = False,
+) -> None:
+    """Change labels and words that a fold of `assess fit` may not see, learn it as `fit` does, and say what moved.
+
+    Exit codes: 0 nothing found, 1 a canary failed, 2 bad input. Nothing is written.
+    """
+    from evidentia.assessment.instrument import load_instrument
+    from evidentia.assessment.interviews import check_inputs
+    from evidentia.assessment.learned import LearnedSettings
+    from evidentia.leakcheck.learned import leakcheck_learned
+    from evidentia.report.gate import print_findings
+
+    chosen = load_instrument(instrument)
+    settings = LearnedSettings(coverage=coverage, seed=seed, vectors=vectors)
+    read, scores = check_inputs(interviews, chosen, truth, speaker=speaker, text=text_column)
+    assert scores is not None
+    with progress_bar("canaries", quiet=quiet or as_json) as progress:
+        result = leakcheck_learned(read, scores, chosen, settings, participants=participants, progress=progress)
+    if as_json:
+        sys.stdout.write(result.to_json())
+    elif not quiet:
+        print(f"{counted(result.posts, 'participant')}, {result.asked} of them EVAL, seed {result.seed}")
+        print_findings(result.findings)
+    exit_unless(result.passed)
 
 
 @app.command()
