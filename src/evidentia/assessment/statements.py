@@ -129,6 +129,26 @@ def _ability_polarity(text: str) -> Polarity:
     return "present" if pattern("failing").search(pattern("not_a_denial").sub(" ", text)) else "unclear"
 
 
+def _answer_polarity(item: Item, question: str, first: str, reply: str) -> Polarity:
+    """Whether a problem is there by a yes, a no, a judgement or a frequency behind a question about it."""
+    asked, lowered = polarity_of(item, _last_question(question)), plain(first)
+    if asked is None:
+        return "unclear"
+    if opening("no").search(lowered):
+        return "present" if asked == "absent" else "absent"
+    if opening("yes").search(lowered):
+        return asked
+    if asked == "present":
+        return "unclear" if read_days(reply) is None else "present"
+    return "unclear" if _match(item.abilities, plain(question)) is None else _ability_polarity(lowered)
+
+
+def _joined(parts: Sequence[Clause]) -> Clause:
+    """Clauses that follow each other as one; the sentence is that of the first."""
+    first = parts[0]
+    return Clause(first.start, parts[-1].end, " ".join(part.text for part in parts), first.sentence)
+
+
 def _similar_polarity(text: str) -> Polarity:
     """A cosine does not see a negation, so that only a clause without one states the problem."""
     if pattern("negation").search(pattern("not_a_denial").sub(" ", text)):
@@ -195,31 +215,12 @@ class StatementFinder:
         return replace(statement, about_self=about_self(part.text, match.start()))
 
     def _answer(self, place: int, parts: Sequence[Clause], item: Item, question: str, joke: bool) -> list[Statement]:
-        """A yes, a no, a judgement or a frequency right behind a question about the item."""
-        asked = polarity_of(item, _last_question(question))
-        if asked is None:
+        """A reply right behind a question about the item, as far as it answers it."""
+        reply = _joined(parts[:2])
+        polarity = _answer_polarity(item, question, parts[0].text, reply.text)
+        if polarity == "unclear" or not about_self(parts[0].text):
             return []
-        first = parts[0]
-        lowered = plain(first.text)
-        polarity: Polarity = "unclear"
-        problem_asked = asked == "present"
-        if opening("no").search(lowered):
-            polarity = "absent" if problem_asked or asked == "unclear" else "present"
-        elif opening("yes").search(lowered):
-            polarity = "present" if problem_asked else "absent" if asked == "absent" else "unclear"
-        elif not problem_asked:
-            judged = _ability_polarity(lowered) if _match(item.abilities, plain(question)) is not None else "unclear"
-            polarity = judged
-        if polarity == "unclear" and problem_asked and read_days(" ".join(p.text for p in parts[:2])) is not None:
-            polarity = "present"
-        if polarity == "unclear" or not about_self(first.text):
-            return []
-        end = parts[min(1, len(parts) - 1)]
-        joined = Clause(
-            first.start, end.end, f"{first.text} {end.text}" if end is not first else first.text, first.sentence
-        )
-        statement = self._statement(place, joined, item, polarity, joke)
-        return [replace(statement, from_question=True)]
+        return [replace(self._statement(place, reply, item, polarity, joke), from_question=True)]
 
     def _similar(self, interview: Interview, similarity: ItemSimilarity) -> Iterator[Statement]:
         """Clauses without a keyword of any item that are close to one; they count no more than hedged ones."""
