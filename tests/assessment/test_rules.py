@@ -36,6 +36,13 @@ SCORED = {
     "no to a problem": ("Tired", ["Have you been feeling tired?", "No, not really."], 0),
     "no to an ability": ("Sleep", ["Are you sleeping well?", "No, hardly at all, every night."], 3),
     "a judgement": ("Sleep", ["How are you sleeping?", "Terribly, almost every night."], 3),
+    "also is not well": ("Sleep", ["I have trouble with my sleep as well."], 1),
+    "as well as before": ("Sleep", ["I sleep as well as ever."], 0),
+    "a failing that is denied": ("Appetite", ["I haven't lost my appetite."], 0),
+    "a struggle that is denied": ("Sleep", ["I am not struggling to sleep."], 0),
+    "so that joins": ("Tired", ["So I am tired."], 1),
+    "so that strengthens": ("Tired", ["I am so tired."], 2),
+    "half a day": ("Concentrating", ["I couldn't concentrate the first half of the day."], 1),
     "another person first": ("Tired", ["My mother says I look exhausted every day."], 3),
 }
 

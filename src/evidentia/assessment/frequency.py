@@ -11,6 +11,7 @@ _FROM_ONE = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thir
 _WORDS = ("zero", *_FROM_ONE.split("|"))
 _NUMBER = rf"(\d{{1,2}}|{_FROM_ONE})"
 _UNIT = r"(?:days?|nights?|mornings?|evenings?|times|afternoons?)"
+_UNITS = r"(?:days|nights|mornings|evenings|times|afternoons)"  # most of the day is no number of days
 _WEEKLY = r"(?:a|per|each|every|in a|out of the|of the|this|last|during the|in the)\s+(?:last\s+|past\s+|whole\s+)?week"
 _FORTNIGHT = r"(?:two|2|couple of) weeks|fortnight|(?:14|fourteen) days"
 
@@ -75,9 +76,9 @@ _EXPLICIT: tuple[tuple[str, Reading], ...] = (
         rf"(?:every|each)\s+(?:single\s+)?{_UNIT}|daily|nightly|day after day|night after night|day in,? day out|day and night",
         _fixed(14, 14),
     ),
-    (rf"more than half (?:of )?(?:the|my) (?:{_UNIT}|time)", _fixed(8, 11)),
-    (rf"(?:about |around |roughly )?half (?:of )?(?:the|my) (?:{_UNIT}|time)", _fixed(7, 7)),
-    (rf"most (?:of the |of my )?{_UNIT}", _fixed(8, 12)),
+    (rf"more than half (?:of )?(?:the|my) (?:{_UNITS}|time)", _fixed(8, 11)),
+    (rf"(?:about |around |roughly )?half (?:of )?(?:the|my) (?:{_UNITS}|time)", _fixed(7, 7)),
+    (rf"most (?:of the |of my )?{_UNITS}", _fixed(8, 12)),
     (rf"{_NUMBER}\s+(?:or|to|-)\s+{_NUMBER}\s+{_UNIT}\s+{_WEEKLY}", _counted(2)),
     (rf"{_NUMBER}\s+(?:{_UNIT}\s+)?(?:out )?of (?:the |every )?(?:last |past )?{_NUMBER}(?:\s+{_UNIT})?", _share),
     (rf"{_NUMBER}\s+{_UNIT}\s+{_WEEKLY}", _counted(2)),
