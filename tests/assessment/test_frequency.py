@@ -55,3 +55,4 @@ def test_vague_words_are_kept_apart(words: str, days: tuple[float, float]) -> No
 def test_explicit_words_win_and_silence_is_none() -> None:
     assert read_days("sometimes, three days a week") == read_days("three days a week")
     assert read_days("I feel down") is None
+    assert read_days("half of the day") is read_days("most of the day") is None  # hours, not days

@@ -7,30 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 PERIOD = 14
-_NUMBERS = {
-    word: number
-    for number, word in enumerate(
-        (
-            "zero",
-            "one",
-            "two",
-            "three",
-            "four",
-            "five",
-            "six",
-            "seven",
-            "eight",
-            "nine",
-            "ten",
-            "eleven",
-            "twelve",
-            "thirteen",
-            "fourteen",
-        )
-    )
-} | {"once": 1, "twice": 2, "couple": 2, "few": 3, "several": 4, "a": 1}
-_NUMBER = r"(\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen)"
+_FROM_ONE = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen"
+_WORDS = ("zero", *_FROM_ONE.split("|"))
+_NUMBER = rf"(\d{{1,2}}|{_FROM_ONE})"
 _UNIT = r"(?:days?|nights?|mornings?|evenings?|times|afternoons?)"
+_UNITS = r"(?:days|nights|mornings|evenings|times|afternoons)"  # most of the day is no number of days
 _WEEKLY = r"(?:a|per|each|every|in a|out of the|of the|this|last|during the|in the)\s+(?:last\s+|past\s+|whole\s+)?week"
 _FORTNIGHT = r"(?:two|2|couple of) weeks|fortnight|(?:14|fourteen) days"
 
@@ -56,38 +37,31 @@ def _fixed(low: float, high: float) -> Reading:
     return lambda match: (low, high)
 
 
-def _count(match: re.Match[str], group: int = 1) -> float:
-    word = match[group]
-    return float(word) if word.isdigit() else float(_NUMBERS[word])
+def _counts(match: re.Match[str]) -> list[float]:
+    """The numbers that a pattern caught, in figures or in words."""
+    caught = [word for word in match.groups() if word.isdigit() or word in _WORDS]
+    return [float(word if word.isdigit() else _WORDS.index(word)) for word in caught]
 
 
-def _per_week(match: re.Match[str]) -> tuple[float, float]:
-    days = min(2 * _count(match), PERIOD)
-    return days, days
+def _counted(per_number: float) -> Reading:
+    """Days as a number or a range of numbers says, each worth so many days of the period."""
 
+    def read(match: re.Match[str]) -> tuple[float, float]:
+        days = [min(per_number * number, PERIOD) for number in _counts(match)]
+        return days[0], days[-1]
 
-def _range_per_week(match: re.Match[str]) -> tuple[float, float]:
-    return min(2 * _count(match, 1), PERIOD), min(2 * _count(match, 2), PERIOD)
+    return read
 
 
 def _share(match: re.Match[str]) -> tuple[float, float]:
-    whole = max(_count(match, 2), 1.0)
-    days = min(PERIOD * _count(match) / whole, PERIOD)
+    number, whole = _counts(match)
+    days = min(PERIOD * number / max(whole, 1.0), PERIOD)
     return days, days
-
-
-def _plain(match: re.Match[str]) -> tuple[float, float]:
-    days = min(_count(match), PERIOD)
-    return days, days
-
-
-def _range(match: re.Match[str]) -> tuple[float, float]:
-    return min(_count(match, 1), PERIOD), min(_count(match, 2), PERIOD)
 
 
 def _duration(match: re.Match[str]) -> tuple[float, float]:
-    days = _count(match) * (7 if match[2].startswith("week") else 1)
-    return min(days, 12.0 if days >= 12 else days), min(days, PERIOD)
+    days = _counts(match)[0] * (7 if match[2].startswith("week") else 1)
+    return min(days, 12.0), min(days, PERIOD)
 
 
 # the first pattern that fits at a place is read, so the longer ones come first
@@ -102,22 +76,22 @@ _EXPLICIT: tuple[tuple[str, Reading], ...] = (
         rf"(?:every|each)\s+(?:single\s+)?{_UNIT}|daily|nightly|day after day|night after night|day in,? day out|day and night",
         _fixed(14, 14),
     ),
-    (rf"more than half (?:of )?(?:the|my) (?:{_UNIT}|time)", _fixed(8, 11)),
-    (rf"(?:about |around |roughly )?half (?:of )?(?:the|my) (?:{_UNIT}|time)", _fixed(7, 7)),
-    (rf"most (?:of the |of my )?{_UNIT}", _fixed(8, 12)),
-    (rf"{_NUMBER}\s+(?:or|to|-)\s+{_NUMBER}\s+{_UNIT}\s+{_WEEKLY}", _range_per_week),
+    (rf"more than half (?:of )?(?:the|my) (?:{_UNITS}|time)", _fixed(8, 11)),
+    (rf"(?:about |around |roughly )?half (?:of )?(?:the|my) (?:{_UNITS}|time)", _fixed(7, 7)),
+    (rf"most (?:of the |of my )?{_UNITS}", _fixed(8, 12)),
+    (rf"{_NUMBER}\s+(?:or|to|-)\s+{_NUMBER}\s+{_UNIT}\s+{_WEEKLY}", _counted(2)),
     (rf"{_NUMBER}\s+(?:{_UNIT}\s+)?(?:out )?of (?:the |every )?(?:last |past )?{_NUMBER}(?:\s+{_UNIT})?", _share),
-    (rf"{_NUMBER}\s+{_UNIT}\s+{_WEEKLY}", _per_week),
+    (rf"{_NUMBER}\s+{_UNIT}\s+{_WEEKLY}", _counted(2)),
     (rf"(?:a )?(?:couple|couple of) (?:{_UNIT} )?(?:of {_UNIT} )?{_WEEKLY}", _fixed(4, 4)),
     (rf"(?:a )?few {_UNIT} {_WEEKLY}", _fixed(6, 8)),
     (rf"several {_UNIT} {_WEEKLY}", _fixed(6, 10)),
     (rf"once or twice {_WEEKLY}", _fixed(2, 4)),
     (rf"once {_WEEKLY}|once weekly|one {_UNIT} {_WEEKLY}", _fixed(2, 2)),
     (rf"twice {_WEEKLY}|twice weekly", _fixed(4, 4)),
-    (rf"{_NUMBER}\s+(?:or|to|-)\s+{_NUMBER}\s+{_UNIT}", _range),
-    (rf"{_NUMBER}\s+(?:straight\s+|whole\s+)?(days|nights)\s+in a row", _plain),
+    (rf"{_NUMBER}\s+(?:or|to|-)\s+{_NUMBER}\s+{_UNIT}", _counted(1)),
+    (rf"{_NUMBER}\s+(?:straight\s+|whole\s+)?(?:days|nights)\s+in a row", _counted(1)),
     (rf"for (?:the (?:last|past) |about |over |at least )?{_NUMBER} (days?|weeks?)", _duration),
-    (rf"{_NUMBER}\s+{_UNIT}", _plain),
+    (rf"{_NUMBER}\s+{_UNIT}", _counted(1)),
     (
         rf"(?:the |these |for )?(?:whole|entire) (?:{_FORTNIGHT}|time)"
         rf"|(?:all|throughout) (?:the |these )?(?:last |past )?(?:{_FORTNIGHT})",
@@ -181,3 +155,15 @@ def read_days(text: str) -> Days | None:
             low, high = reading(match)
             return Days(low, high, explicit)
     return None
+
+
+def without_frequency(text: str) -> str:
+    """A text in lower case without its words about how often.
+
+    >>> without_frequency("Nearly every night I lie there and think")
+    'i lie there and think'
+    """
+    lowered = text.lower()
+    for pattern, _, _ in _TABLE:
+        lowered = pattern.sub(" ", lowered)
+    return " ".join(lowered.split())

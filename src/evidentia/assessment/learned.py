@@ -15,7 +15,8 @@ from evidentia.assessment.features import item_features, participant_text
 from evidentia.assessment.instrument import Instrument
 from evidentia.assessment.interviews import Interview
 from evidentia.assessment.ordinal import OrdinalModel, expected_loss, fit_ordinal, median_scores
-from evidentia.assessment.statements import StatementFinder
+from evidentia.assessment.similarity import minilm
+from evidentia.assessment.statements import StatementFinder, sentences
 from evidentia.errors import InputError
 
 FEWEST = 50  # participants to learn from
@@ -299,13 +300,9 @@ def _vectorizer(name: str, **options: Any) -> Any:
 
 def minilm_vectors() -> Vectors:
     """MiniLM's vectors of texts, each the mean over its sentences and scaled so that ridge penalties compare."""
-    from evidentia.pipeline.encoders.make import make_encoder
-
-    encoder = make_encoder("minilm", cache=False)
+    encoder = minilm()
 
     def vectors(texts: Sequence[str]) -> Floats:
-        from evidentia.assessment.statements import sentences
-
         cut = [sentences(text) or [text] for text in texts]
         flat = [sentence for part in cut for sentence in part]
         encoded = np.asarray(encoder.encode(flat, kind="passage"), np.float64)
@@ -338,20 +335,36 @@ def cross_validated(
     """Answers for everybody by models that never saw them: everything is learnt anew in every fold."""
     _refuse_few(interviews, instrument)
     settings = settings or LearnedSettings()
-    vectors = _remembered(minilm_vectors()) if settings.vectors else None
+    vectors = shared_vectors(settings)
     answers: dict[str, Mapping[str, ItemAnswer]] = {}
     for number, (rows, held) in enumerate(folds_of(len(interviews), folds, settings.seed), 1):
-        learnt = [interviews[row] for row in rows]
-        scorer = LearnedScorer(_fit(learnt, truth, instrument, settings, llm=llm, vectors=vectors), llm)
+        scorer = fold_scorer(interviews, rows, truth, instrument, settings, llm=llm, vectors=vectors)
         answers |= {interviews[row].participant_id: scorer.assess(interviews[row]) for row in held}
         if progress is not None:
             progress(number, folds)
     return answers
 
 
-def _remembered(vectors: Vectors) -> Vectors:
-    """Vectors depend on the text alone, so that folds may share them."""
-    known: dict[str, Floats] = {}
+def fold_scorer(
+    interviews: Sequence[Interview],
+    rows: Ints,
+    truth: Truth,
+    instrument: Instrument,
+    settings: LearnedSettings,
+    *,
+    llm: Mapping[str, Sequence[float]] | None = None,
+    vectors: Vectors | None = None,
+) -> LearnedScorer:
+    """The scorer of one fold, learnt from the interviews of its rows only; `leakcheck` tries that it is so."""
+    learnt = [interviews[row] for row in rows]
+    return LearnedScorer(_fit(learnt, truth, instrument, settings, llm=llm, vectors=vectors), llm)
+
+
+def shared_vectors(settings: LearnedSettings) -> Vectors | None:
+    """MiniLM, if it is wanted; vectors depend on the text alone, so that folds may share them."""
+    if not settings.vectors:
+        return None
+    vectors, known = minilm_vectors(), dict[str, Floats]()
 
     def recall(texts: Sequence[str]) -> Floats:
         new = [text for text in dict.fromkeys(texts) if text not in known]

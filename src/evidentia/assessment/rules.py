@@ -10,8 +10,10 @@ from evidentia.assessment.answers import ItemAnswer, Quote, Signal
 from evidentia.assessment.frequency import Days
 from evidentia.assessment.instrument import Instrument, Item
 from evidentia.assessment.interviews import Interview
+from evidentia.assessment.similarity import LEAST_COSINE, ItemSimilarity
 from evidentia.assessment.statements import Statement, StatementFinder
 from evidentia.errors import InputError
+from evidentia.pipeline.encoders.interface import Encoder
 
 Frequency = Literal["lenient", "strict"]
 VAGUE_DAYS = Days(2, 6, False)  # a problem that is there, without a word about how often
@@ -30,7 +32,10 @@ class DaysJudgement:
 
 
 class RulesScorer:
-    """Scores an item by the days of its statements; it abstains without a statement, on conflict, and, if strict, without days."""
+    """Scores an item by the days of its statements; it abstains without a statement, on conflict, and, if strict, without days.
+
+    With an ``encoder``, a clause without keywords that is close to an item's wording states it too, where nothing else does.
+    """
 
     def __init__(
         self,
@@ -38,6 +43,7 @@ class RulesScorer:
         *,
         frequency: Frequency = "lenient",
         context: Literal["qa", "participant"] = "qa",
+        encoder: Encoder | None = None,
     ) -> None:
         if not instrument.days:
             raise InputError(
@@ -45,11 +51,14 @@ class RulesScorer:
                 "Use the learned or the llm scorer."
             )
         self.instrument, self.frequency, self.context = instrument, frequency, context
-        self.finder = StatementFinder(instrument, context=context)
+        self.encoder = encoder
+        similarity = None if encoder is None else ItemSimilarity(instrument, encoder)
+        self.finder = StatementFinder(instrument, context=context, similarity=similarity)
 
     def provenance(self) -> Mapping[str, Any]:
         """The settings."""
-        return {"scorer": "rules/1", "frequency": self.frequency, "context": self.context}
+        settings = {"scorer": "rules/1", "frequency": self.frequency, "context": self.context}
+        return settings if self.encoder is None else {**settings, "vectors": self.encoder.key, "cosine": LEAST_COSINE}
 
     def assess(self, interview: Interview) -> Mapping[str, ItemAnswer]:
         """An answer for every item."""

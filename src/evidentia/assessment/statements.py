@@ -12,6 +12,7 @@ from evidentia.assessment.frequency import Days, read_days
 from evidentia.assessment.instrument import Instrument, Item
 from evidentia.assessment.interviews import Interview
 from evidentia.assessment.language import opening, pattern, plain, words
+from evidentia.assessment.similarity import ItemSimilarity
 
 Polarity = Literal["present", "absent", "unclear"]
 _SENTENCE = re.compile(r"[^.!?]+(?:[.!?]+|$)")
@@ -128,6 +129,33 @@ def _ability_polarity(text: str) -> Polarity:
     return "present" if pattern("failing").search(pattern("not_a_denial").sub(" ", text)) else "unclear"
 
 
+def _answer_polarity(item: Item, question: str, first: str, reply: str) -> Polarity:
+    """Whether a problem is there by a yes, a no, a judgement or a frequency behind a question about it."""
+    asked, lowered = polarity_of(item, _last_question(question)), plain(first)
+    if asked is None:
+        return "unclear"
+    if opening("no").search(lowered):
+        return "present" if asked == "absent" else "absent"
+    if opening("yes").search(lowered):
+        return asked
+    if asked == "present":
+        return "unclear" if read_days(reply) is None else "present"
+    return "unclear" if _match(item.abilities, plain(question)) is None else _ability_polarity(lowered)
+
+
+def _joined(parts: Sequence[Clause]) -> Clause:
+    """Clauses that follow each other as one; the sentence is that of the first."""
+    first = parts[0]
+    return Clause(first.start, parts[-1].end, " ".join(part.text for part in parts), first.sentence)
+
+
+def _similar_polarity(text: str) -> Polarity:
+    """A cosine does not see a negation, so that only a clause without one states the problem."""
+    if pattern("negation").search(pattern("not_a_denial").sub(" ", text)):
+        return "unclear"
+    return "absent" if pattern("well").search(text) else "present"
+
+
 def about_self(clause: str, at: int | None = None) -> bool:
     """Whether the nearest person before a place is the speaker; without anybody it is.
 
@@ -142,9 +170,15 @@ def about_self(clause: str, at: int | None = None) -> bool:
 class StatementFinder:
     """Finds the statements of an interview about the items of an instrument."""
 
-    def __init__(self, instrument: Instrument, *, context: Literal["qa", "participant"] = "qa") -> None:
+    def __init__(
+        self,
+        instrument: Instrument,
+        *,
+        context: Literal["qa", "participant"] = "qa",
+        similarity: ItemSimilarity | None = None,
+    ) -> None:
         self.items = instrument.items
-        self.context = context
+        self.context, self.similarity = context, similarity
 
     def statements(self, interview: Interview) -> Mapping[str, Sequence[Statement]]:
         """Every statement by item."""
@@ -153,6 +187,11 @@ class StatementFinder:
             question = interview.question_before(place) if self.context == "qa" else ""
             for statement in self._turn(place, turn.text, question):
                 by_item[statement.item].append(statement)
+        if self.similarity is not None:
+            unstated = {own for own, stated in by_item.items() if not any(s.counts for s in stated)}
+            for statement in self._similar(interview, self.similarity):
+                if statement.item in unstated:
+                    by_item[statement.item].append(statement)
         return by_item
 
     def _turn(self, place: int, text: str, question: str) -> Iterator[Statement]:
@@ -176,31 +215,28 @@ class StatementFinder:
         return replace(statement, about_self=about_self(part.text, match.start()))
 
     def _answer(self, place: int, parts: Sequence[Clause], item: Item, question: str, joke: bool) -> list[Statement]:
-        """A yes, a no, a judgement or a frequency right behind a question about the item."""
-        asked = polarity_of(item, _last_question(question))
-        if asked is None:
+        """A reply right behind a question about the item, as far as it answers it."""
+        reply = _joined(parts[:2])
+        polarity = _answer_polarity(item, question, parts[0].text, reply.text)
+        if polarity == "unclear" or not about_self(parts[0].text):
             return []
-        first = parts[0]
-        lowered = plain(first.text)
-        polarity: Polarity = "unclear"
-        problem_asked = asked == "present"
-        if opening("no").search(lowered):
-            polarity = "absent" if problem_asked or asked == "unclear" else "present"
-        elif opening("yes").search(lowered):
-            polarity = "present" if problem_asked else "absent" if asked == "absent" else "unclear"
-        elif not problem_asked:
-            judged = _ability_polarity(lowered) if _match(item.abilities, plain(question)) is not None else "unclear"
-            polarity = judged
-        if polarity == "unclear" and problem_asked and read_days(" ".join(p.text for p in parts[:2])) is not None:
-            polarity = "present"
-        if polarity == "unclear" or not about_self(first.text):
-            return []
-        end = parts[min(1, len(parts) - 1)]
-        joined = Clause(
-            first.start, end.end, f"{first.text} {end.text}" if end is not first else first.text, first.sentence
-        )
-        statement = self._statement(place, joined, item, polarity, joke)
-        return [replace(statement, from_question=True)]
+        return [replace(self._statement(place, reply, item, polarity, joke), from_question=True)]
+
+    def _similar(self, interview: Interview, similarity: ItemSimilarity) -> Iterator[Statement]:
+        """Clauses without a keyword of any item that are close to one; they count no more than hedged ones."""
+        places = [
+            (place, part, turn.text)
+            for place, turn in interview.answers
+            for part in clauses(turn.text)
+            if not any(mentions(item, part.text) for item in self.items)
+        ]
+        nearest = similarity.items([part.text for _, part, _ in places])
+        by_id = {item.id: item for item in self.items}
+        for (place, part, turn), own in zip(places, nearest, strict=True):
+            if own is not None:
+                joke = pattern("joke").search(plain(turn)) is not None
+                statement = self._statement(place, part, by_id[own], _similar_polarity(plain(part.text)), joke)
+                yield replace(statement, about_self=about_self(part.text), hedged=True)
 
     def _statement(self, place: int, part: Clause, item: Item, polarity: Polarity, joke: bool) -> Statement:
         lowered, sentence = plain(part.text), plain(part.sentence)

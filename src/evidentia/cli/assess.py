@@ -5,21 +5,36 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from evidentia.cli.options import Quiet, argument, option
+from evidentia.cli.options import Quiet, argument, exit_unless, option
 from evidentia.cli.progress import progress_bar
-from evidentia.errors import InputError, OutputError, counted, typed
+from evidentia.cli.scorers import (
+    ApiKeyEnv,
+    Close,
+    Context,
+    Frequency,
+    LlmRun,
+    MostTokens,
+    ReferenceInterviews,
+    ReferenceTruth,
+    Retries,
+    Samples,
+    ScorerOptions,
+    Shots,
+    Timeout,
+    Together,
+    named_scorer,
+)
+from evidentia.errors import InputError, OutputError, counted
 
 if TYPE_CHECKING:
     from evidentia.assessment.answers import Scorer
-    from evidentia.assessment.instrument import Instrument
-    from evidentia.assessment.llm import LlmScorer
-    from evidentia.assessment.references import References
+    from evidentia.assessment.interviews import Interview
 
 app = typer.Typer(
     help="Interviews and texts to questionnaire items, scored or abstained, with evidence.",
@@ -71,32 +86,20 @@ def run(
     instrument: InstrumentName = "phq8",
     truth: TruthFile = None,
     mode: Annotated[str | None, option("--mode NAME", "The name of this run in the file.")] = None,
-    frequency: Annotated[
-        str, option("--frequency", "rules: strict abstains where nothing says how often.")
-    ] = "lenient",
-    context: Annotated[
-        str, option("--context", "qa: a question is context, never evidence. participant: it is not read.")
-    ] = "qa",
-    llm_run: Annotated[Path | None, option("--llm-run RUN.json", "learned: the LLM's run that it reads.")] = None,
-    shots: Annotated[int, option("--shots", "llm: how many references stand in a prompt.", min=0)] = 0,
-    references: Annotated[
-        Path | None,
-        option("--references TRANSCRIPTS", "llm: labelled interviews to show as examples."),
-    ] = None,
-    references_truth: Annotated[
-        Path | None, option("--references-truth CSV", "llm: the scores of the references.")
-    ] = None,
-    together: Annotated[bool, option("--together", "llm: score all items in one call.")] = False,
-    samples: Annotated[int, option("--samples", "llm: ask again that often, for consistency.", min=0)] = 0,
-    api_key_env: Annotated[
-        str | None, option("--api-key-env NAME", "llm: the environment variable of its key.")
-    ] = None,
-    timeout: Annotated[float, option("--timeout", "llm: seconds to wait for an answer.")] = 120.0,
-    retries: Annotated[int, option("--retries", "llm: how often a busy server is asked again.", min=0)] = 5,
+    frequency: Frequency = "lenient",
+    context: Context = "qa",
+    vectors: Close = False,
+    llm_run: LlmRun = None,
+    shots: Shots = 0,
+    references: ReferenceInterviews = None,
+    references_truth: ReferenceTruth = None,
+    together: Together = False,
+    samples: Samples = 0,
+    api_key_env: ApiKeyEnv = None,
+    timeout: Timeout = 120.0,
+    retries: Retries = 5,
     jobs: Annotated[int, option("--jobs", "llm: participants at once.", min=1, max=64)] = 1,
-    max_tokens_total: Annotated[
-        int | None, option("--max-tokens-total", "llm: stop asking after so many tokens.", min=1)
-    ] = None,
+    max_tokens_total: MostTokens = None,
     dry_run: Annotated[bool, option("--dry-run", "llm: print an estimate of calls and tokens, and stop.")] = False,
     quotes: Annotated[Path | None, option("--quotes FILE.jsonl", "Also write the quoted words themselves.")] = None,
     resume: Annotated[bool, option("--resume", "Go on after a crash: nobody is asked twice.")] = False,
@@ -113,102 +116,48 @@ def run(
     from evidentia.assessment.interviews import check_inputs
     from evidentia.assessment.run import quote_rows, run_file
 
-    chosen = load_instrument(instrument)
     if quotes is not None and quotes.exists() and not force:
         raise OutputError(f"{quotes.name} exists. Choose another file with --quotes, or replace it with --force.")
+    chosen, reading = load_instrument(instrument), {"speaker": speaker, "text": text_column}
     read, scores = check_inputs(interviews, chosen, truth, speaker=speaker, text=text_column)
-    if frequency not in ("lenient", "strict") or context not in ("qa", "participant"):
-        raise InputError("--frequency is lenient or strict, and --context is qa or participant.")
-    kind, _, which = scorer.partition(":")
-    if kind == "rules" and not which:
-        made: Scorer = _rules(chosen, frequency, context)
-    elif kind == "learned" and which:
-        made = _learned(Path(which), chosen, llm_run)
-    elif kind == "llm" and "," in which:
-        asked = _llm(
-            which, chosen, api_key_env=api_key_env, timeout=timeout, retries=retries, most_tokens=max_tokens_total
-        )
-        made = asked(
-            _references(references, references_truth, chosen, shots, speaker=speaker, text=text_column),
-            shots=shots,
-            together=together,
-            samples=samples,
-            context=context,
-        )
-        if dry_run:
-            about = made.estimate(read)
-            print(f"about {about['calls']:,} calls and {about['prompt_tokens']:,} tokens of prompts; nothing was sent")
-            return
-    else:
-        raise InputError(f"{typed(scorer)} is no scorer. Scorers are rules, learned:DIR and llm:URL,MODEL.")
-    named = mode or kind
-    with progress_bar("participants", quiet=quiet) as progress:
+    options = ScorerOptions(
+        frequency=frequency,
+        context=context,
+        vectors=vectors,
+        llm_run=llm_run,
+        shots=shots,
+        references=references,
+        references_truth=references_truth,
+        together=together,
+        samples=samples,
+        api_key_env=api_key_env,
+        timeout=timeout,
+        retries=retries,
+        most_tokens=max_tokens_total,
+        reading=reading,
+    )
+    assessor, mode = named_scorer(scorer, chosen, options), mode or scorer.partition(":")[0]
+    if dry_run and _print_estimate(assessor, read):
+        return
+    with progress_bar("participants", quiet=quiet) as bar:
         document = run_file(
-            read, chosen, made, out, mode=named, truth=scores, resume=resume, force=force, jobs=jobs, progress=progress
+            read, chosen, assessor, out, mode=mode, truth=scores, resume=resume, force=force, jobs=jobs, progress=bar
         )
     if quotes is not None:
-        _write_quotes(quotes, quote_rows(document, named, read))
+        _write_quotes(quotes, quote_rows(document, mode, read))
     if not quiet:
-        _print_outcome(document, named, out)
+        _print_outcome(document, mode, out)
 
 
-def _rules(instrument: Instrument, frequency: str, context: str) -> Scorer:
-    from evidentia.assessment.rules import RulesScorer
+def _print_estimate(scorer: Scorer, interviews: Sequence[Interview]) -> bool:
+    """Print what a run would cost; False where the scorer sends nothing."""
+    from evidentia.assessment.llm import LlmScorer
 
-    strict, qa = frequency == "strict", context == "qa"
-    return RulesScorer(instrument, frequency="strict" if strict else "lenient", context="qa" if qa else "participant")
-
-
-def _llm(
-    which: str,
-    instrument: Instrument,
-    *,
-    api_key_env: str | None,
-    timeout: float,
-    retries: int,
-    most_tokens: int | None,
-) -> Callable[..., LlmScorer]:
-    from evidentia.assessment.chat import ChatEndpoint
-    from evidentia.assessment.llm import LlmScorer, LlmSettings
-    from evidentia.pipeline.encoders.wire import ServerSettings
-
-    url, _, model = which.partition(",")
-    how = ServerSettings(api_key_env=api_key_env, timeout=timeout, retries=retries)
-    endpoint = ChatEndpoint(url, model, how, most_tokens=most_tokens)
-
-    def make(references: References | None, *, shots: int, together: bool, samples: int, context: str) -> LlmScorer:
-        settings = LlmSettings(
-            together=together, shots=shots, samples=samples, context="qa" if context == "qa" else "participant"
-        )
-        return LlmScorer(instrument, endpoint, settings, references)
-
-    return make
-
-
-def _references(
-    interviews: Path | None, truth: Path | None, instrument: Instrument, shots: int, **options: Any
-) -> References | None:
-    """The labelled interviews that few-shot prompts show; they and the shots come together."""
-    if (interviews is None or truth is None) != (shots == 0) or (interviews is None) != (truth is None):
-        raise InputError("Few-shot prompts need --shots, --references and --references-truth together.")
-    if interviews is None:
-        return None
-    from evidentia.assessment.interviews import check_inputs
-    from evidentia.assessment.references import References
-
-    read, scores = check_inputs(interviews, instrument, truth, **options)
-    assert scores is not None
-    return References(read, scores, instrument)
-
-
-def _learned(folder: Path, instrument: Instrument, llm_run: Path | None) -> Scorer:
-    from evidentia.assessment.learned import LearnedScorer
-    from evidentia.assessment.model_files import llm_expectations, load_model
-
-    model = load_model(folder)
-    if model.instrument.to_dict() != instrument.to_dict():
-        raise InputError(f"{folder.name} was learnt for {model.instrument.name}, not for {instrument.name}.")
-    return LearnedScorer(model, None if llm_run is None else llm_expectations(llm_run, None, instrument))
+    if not isinstance(scorer, LlmScorer):
+        return False
+    estimate = scorer.estimate(interviews)
+    print(f"about {estimate['calls']:,} calls and {estimate['prompt_tokens']:,} tokens of prompts; nothing was sent")
+    return True
 
 
 def _write_quotes(path: Path, rows: list[dict[str, Any]]) -> None:
@@ -281,6 +230,44 @@ def fit(
     if not quiet:
         print(f"{counted(len(read), 'participant')}; model and out-of-fold run: {out.name}")
         print(NOTICE)
+
+
+@app.command()
+def leakcheck(
+    interviews: Interviews,
+    truth: Annotated[Path, option("--truth CSV", "participant_id and one column per item.")],
+    instrument: InstrumentName = "phq8",
+    participants: Annotated[int, option("--participants N", "Participants to take, at most; drawn by the seed.")] = 300,
+    coverage: Annotated[float, option("--coverage", "The share of items to answer.")] = 0.8,
+    vectors: Annotated[bool, option("--vectors", "Also read MiniLM vectors (needs the neural extra).")] = False,
+    seed: Annotated[int, option("--seed", "Draws participants and permutations.", min=0)] = 7,
+    as_json: Annotated[bool, option("--json", "Print only the findings, as JSON.")] = False,
+    speaker: Speaker = None,
+    text_column: TextColumn = "text",
+    quiet: Quiet = False,
+) -> None:
+    """Change labels and words that a fold of `assess fit` may not see, learn it as `fit` does, and say what moved.
+
+    Exit codes: 0 nothing found, 1 a canary failed, 2 bad input. Nothing is written.
+    """
+    from evidentia.assessment.instrument import load_instrument
+    from evidentia.assessment.interviews import check_inputs
+    from evidentia.assessment.learned import LearnedSettings
+    from evidentia.leakcheck.learned import leakcheck_learned
+    from evidentia.report.gate import print_findings
+
+    chosen = load_instrument(instrument)
+    settings = LearnedSettings(coverage=coverage, seed=seed, vectors=vectors)
+    read, scores = check_inputs(interviews, chosen, truth, speaker=speaker, text=text_column)
+    assert scores is not None
+    with progress_bar("canaries", quiet=quiet or as_json) as progress:
+        result = leakcheck_learned(read, scores, chosen, settings, participants=participants, progress=progress)
+    if as_json:
+        sys.stdout.write(result.to_json())
+    elif not quiet:
+        print(f"{counted(result.posts, 'participant')}, {result.asked} of them EVAL, seed {result.seed}")
+        print_findings(result.findings)
+    exit_unless(result.passed)
 
 
 @app.command()

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from evidentia.array_types import Bools, Floats
+from evidentia.array_types import Bools
 from evidentia.corpus import Criterion, Posts
 from evidentia.errors import InputError
-from evidentia.leakage import Features, Post
-from evidentia.leakage.canaries import relabelled
-from evidentia.leakcheck.watched import FoldRun, Watched, label_free_names, watch
+from evidentia.leakage import Post
+from evidentia.leakcheck.watched import FoldRun, Watched, WatchedPipeline, label_free_names, watch
 from evidentia.pipeline.outputs import decided
 from evidentia.pipeline.plan import Division, tune_shortage
 from evidentia.pipeline.store import Checkpoints
@@ -28,54 +27,24 @@ EVAL, OTHERS = "0", "1"
 
 
 @dataclass(eq=False)
-class ConfiguredPipeline:
+class ConfiguredPipeline(WatchedPipeline):
     """All stages of a system, with what is tuned behind them.
 
     Posts that it was fitted on become TRAIN and TUNE as the protocol divides them; the others that it is asked about are
     EVAL. The stages get all of them together, with the labels that they carry, through the code that `evidentia run` uses: what
-    keeps labels from a stage is that code, and it is what the canaries try. Nothing is kept from one ``fit`` to the next.
+    keeps labels from a stage is that code, and it is what the canaries try.
     """
 
     system: System
     criteria: tuple[Criterion, ...]
-    on_fold: Callable[[], None] | None = None  # called after every fold
-    reported: tuple[str, ...] = ()  # the names of features that the stages gave, as of the last fold
-    _fitted: list[Post] = field(default_factory=list)
-    _asked: tuple[Post, ...] = ()
-    _watched: Watched | None = None
 
     @property
     def label_free(self) -> tuple[str, ...]:
         """The names of the features that no label may move."""
         return label_free_names(self.system)
 
-    def fit(self, posts: Sequence[Post], labels: Bools) -> None:
-        """Remember what to learn from: learning takes place beside the posts that are asked about, as in a run."""
-        self._fitted = relabelled(posts, labels)
-        self._asked, self._watched = (), None
-
-    def features(self, posts: Sequence[Post]) -> Features:
-        """Everything that the stages say about the queries of some posts, and what was learnt and tuned for them."""
-        return self._about(posts).features
-
-    def predict(self, posts: Sequence[Post]) -> Floats:
-        """The score for detection that `evidentia run` writes, posts x criteria."""
-        return self._about(posts).detection
-
-    def _about(self, posts: Sequence[Post]) -> Watched:
-        """One fold; features and scores of the same posts come from the same one."""
-        if self._watched is None or self._asked != tuple(posts):
-            self._watched = self._run(posts)
-            self._asked, self.reported = tuple(posts), self._watched.reported
-            if self.on_fold is not None:
-                self.on_fold()
-        return self._watched
-
     def _run(self, asked: Sequence[Post]) -> Watched:
-        known = {post.post_id for post in self._fitted}
-        new = [post for post in asked if post.post_id not in known]
-        if not known or not new:
-            raise InputError("The pipeline needs posts to learn from, and others to be asked about.")
+        new, known = self._new(asked), {post.post_id for post in self._fitted}
         posts = corpus_of([*self._fitted, *new], self.criteria)
         division = self._division(
             posts, {post.post_id: content_of(post).group for post in (*self._fitted, *new)}, known

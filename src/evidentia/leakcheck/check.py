@@ -89,7 +89,7 @@ def run_canaries(
     train, evaluation = ([post for post in ours if (post.post_id in judged) is asked] for asked in (False, True))
     folds = count(1)
     on_fold = None if progress is None else lambda: progress(next(folds), FOLDS_RUN)
-    pipeline = ConfiguredPipeline(system, posts.criteria, on_fold)
+    pipeline = ConfiguredPipeline(system, posts.criteria, on_fold=on_fold)
     rng = np.random.default_rng([seed, PARTS])
     findings = canaries(pipeline, train, evaluation, rng=rng, label_free=pipeline.label_free)
     names = tuple(step.name for step in system)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import takewhile
 from typing import Any
@@ -12,9 +13,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from evidentia.array_types import Floats, Ints
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.corpus import Posts
-from evidentia.leakage import Features
+from evidentia.errors import InputError
+from evidentia.leakage import Features, Post
+from evidentia.leakage.canaries import relabelled
 from evidentia.pipeline.decide import Decider, Scored
 from evidentia.pipeline.plan import Division
 from evidentia.pipeline.selection import CandidateRanking
@@ -50,6 +53,51 @@ class Watched:
     reported: tuple[str, ...]
 
 
+@dataclass(eq=False, kw_only=True)
+class WatchedPipeline(ABC):
+    """A pipeline of which every question runs one whole fold. Nothing is kept from one ``fit`` to the next."""
+
+    on_fold: Callable[[], None] | None = None  # called after every fold
+    reported: tuple[str, ...] = ()  # the names of features that the stages gave, as of the last fold
+    _fitted: list[Post] = field(default_factory=list)
+    _asked: tuple[Post, ...] = ()
+    _watched: Watched | None = None
+
+    def fit(self, posts: Sequence[Post], labels: Bools) -> None:
+        """Remember what to learn from: learning takes place beside the posts that are asked about, as in a run."""
+        self._fitted = relabelled(posts, labels)
+        self._asked, self._watched = (), None
+
+    def features(self, posts: Sequence[Post]) -> Features:
+        """Everything that is said about the queries of some posts, and what was learnt and tuned for them."""
+        return self._about(posts).features
+
+    def predict(self, posts: Sequence[Post]) -> Floats:
+        """The score for detection, posts x criteria."""
+        return self._about(posts).detection
+
+    def _about(self, posts: Sequence[Post]) -> Watched:
+        """One fold; features and scores of the same posts come from the same one."""
+        if self._watched is None or self._asked != tuple(posts):
+            self._watched = self._run(posts)
+            self._asked, self.reported = tuple(posts), self._watched.reported
+            if self.on_fold is not None:
+                self.on_fold()
+        return self._watched
+
+    def _new(self, asked: Sequence[Post]) -> list[Post]:
+        """The posts that are asked about and were not learnt from."""
+        known = {post.post_id for post in self._fitted}
+        new = [post for post in asked if post.post_id not in known]
+        if not known or not new:
+            raise InputError("The pipeline needs posts to learn from, and others to be asked about.")
+        return new
+
+    @abstractmethod
+    def _run(self, asked: Sequence[Post]) -> Watched:
+        """Learn from the fitted posts beside those that are asked about, and watch."""
+
+
 def label_free_names(system: System) -> tuple[str, ...]:
     """What no label may move: what every stage learns without them, and all about the stages before the first that learns."""
     first = [step.name for step in takewhile(lambda step: not step.stage.learns, system.steps)]
@@ -63,7 +111,7 @@ def watch(run: FoldRun, asked: Ints) -> Watched:
     view, reported = View.of(run.posts), []
     for step in run.system:
         parts = run.store.parts(run.division.fold, step.name)
-        columns |= {f"{step.name} {part}": _constant(_digest(parts[part]), run.posts) for part in ("space", "model")}
+        columns |= {f"{step.name} {part}": _constant(digest(parts[part]), run.posts) for part in ("space", "model")}
         reported += [name for key in NAMES for name in parts["model"].document.get(key, ())]
         columns |= _inputs_of(step, parts, view)
         scores = run.store.scores(run.division.fold, step.name)
@@ -172,7 +220,7 @@ def _by_place(lists: pl.Series, place: Mapping[str, int]) -> Floats:
     return np.array(list(weighted), np.float64)
 
 
-def _digest(parts: Parts) -> float:
+def digest(parts: Parts) -> float:
     """What was learnt as one number: any change of it is another number."""
     arrays = {
         name: [str(array.dtype), array.shape, sha256(array.tobytes()).hexdigest()]
