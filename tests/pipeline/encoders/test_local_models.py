@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import socket
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -116,7 +118,21 @@ def test_the_cache_spares_loading_the_model(model: Path, tmp_path: Path) -> None
     assert cache_report(make_encoder("minilm", cache=False)) is None
 
 
-def test_a_hub_name_is_loaded_by_its_commit(model: Path, hub: str) -> None:
+@pytest.fixture
+def silent_hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A hub that takes connections and never answers; in the end nobody may have called."""
+    from huggingface_hub import constants
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+        monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{listener.getsockname()[1]}")
+        yield
+        listener.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            listener.accept()
+
+
+def test_a_hub_name_is_loaded_by_its_commit_without_a_network(model: Path, hub: str, silent_hub: None) -> None:
     encoder = make_encoder("sentence-transformers:tiny/encoder", cache=False)
     local = make_encoder(SPEC.format(model), cache=False)
     assert encoder.encode(TEXTS, kind="query").tobytes() == local.encode(TEXTS, kind="query").tobytes()

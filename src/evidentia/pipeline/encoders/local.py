@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from operator import attrgetter
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -74,13 +74,24 @@ class _LocalModel(Generic[S]):
 
     def _load(self, library: str, kind: str, **options: Any) -> Any:
         """The model of a library, with its weights in the asked precision; code of its own is refused before any runs."""
-        name, revision, trust = self._source.name, self._source.revision, self._settings.trust_remote_code
-        refuse_own_code(self._source, trust)
-        make = attrgetter(kind)(neural(library))
+        source, trust = self._source, self._settings.trust_remote_code
+        refuse_own_code(source, trust)
         precision = {"dtype": getattr(neural("torch"), self._settings.dtype)}
         options |= precision if library == "transformers" else {"model_kwargs": precision}
+        options |= {"revision": source.revision, "trust_remote_code": trust}
+        make = partial(attrgetter(kind)(neural(library)), source.name, **options)
+
+        def load() -> Any:
+            """Ask the network only where files are missing: without one, its retries take minutes."""
+            try:
+                return make(local_files_only=source.cached)
+            except OSError:
+                if not source.cached:
+                    raise
+                return make()
+
         with quiet():
-            return loaded(self._source, lambda: make(name, revision=revision, trust_remote_code=trust, **options))
+            return loaded(source, load)
 
 
 class SentenceTransformerEncoder(_LocalModel[EncoderSettings]):

@@ -18,11 +18,15 @@ OWN_CODE = "would run code of its own: read it, then set trust_remote_code = tru
 
 @dataclass(frozen=True)
 class WeightSource:
-    """A model to load: ``name`` is a folder or a hub name, ``identity`` changes when the weights do."""
+    """A model to load: ``name`` is a folder or a hub name, ``identity`` changes when the weights do.
+
+    ``cached``: the hub's cache on this machine has it.
+    """
 
     name: str
     revision: str | None
     identity: Mapping[str, Any]
+    cached: bool = False
 
 
 def find_source(name: str, revision: str | None = None) -> WeightSource:
@@ -32,8 +36,10 @@ def find_source(name: str, revision: str | None = None) -> WeightSource:
         return WeightSource(str(folder), None, {"files": file_hashes(folder)})
     if name.startswith((".", "/", "~")) or name.count("/") > 1 or not name:
         raise InputError(f"There is no folder {typed(name)}. Give the folder of a model, or its name on the hub.")
-    commit = _resolved(name, revision)
-    return WeightSource(name, commit, {"name": name, "revision": commit})
+    commit = _cached_commit(name, revision)
+    cached = commit is not None
+    commit = commit or _hub_commit(name, revision)
+    return WeightSource(name, commit, {"name": name, "revision": commit}, cached)
 
 
 def file_hashes(folder: Path) -> dict[str, str]:
@@ -72,15 +78,18 @@ def loaded(source: WeightSource, load: Callable[[], T]) -> T:
         raise InputError(f"{typed(source.name)} cannot be loaded: {type(error).__name__}: {first}{hint}") from None
 
 
-def _resolved(name: str, revision: str | None) -> str:
-    """The commit that is on this machine already, else the one that the hub has now."""
-    hub = neural("huggingface_hub")
+def _cached_commit(name: str, revision: str | None) -> str | None:
+    """The commit that is on this machine already."""
     try:
-        return Path(hub.snapshot_download(name, revision=revision, local_files_only=True)).name
+        return Path(neural("huggingface_hub").snapshot_download(name, revision=revision, local_files_only=True)).name
     except (OSError, ValueError):
-        pass
+        return None
+
+
+def _hub_commit(name: str, revision: str | None) -> str:
+    """The commit that the hub has now."""
     try:
-        return str(hub.HfApi().model_info(name, revision=revision).sha)
+        return str(neural("huggingface_hub").HfApi().model_info(name, revision=revision).sha)
     except Exception as error:  # whatever the HTTP client of the library raises
         raise InputError(
             f"{typed(name)} is neither a folder nor in the hub's cache on this machine, and the hub did not answer "
