@@ -17,6 +17,13 @@ from hypothesis import settings
 from sampling import is_default, mark_the_rest_slow
 
 os.environ["EVIDENTIA_NO_REPORT"] = "1"
+for library in (
+    "OPENBLAS",
+    "OMP",
+):  # as many processes as cores run tests: threads beside them only wait for each other
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+os.environ.setdefault("POLARS_MAX_THREADS", "1")
+assert not {"numpy", "polars"} & sys.modules.keys()  # they read the number when they are imported
 sys.path.insert(0, str(Path(__file__).parent / "measures"))
 
 

@@ -74,6 +74,7 @@ def test_a_threshold_that_is_tuned_on_labels_of_the_test_is_found(drawn: Synthet
     assert "loss to abstain from" in messages["CANARY001"]
 
 
+@pytest.mark.slow
 def test_a_threshold_that_is_tuned_on_words_of_the_test_is_found(drawn: SyntheticInterviews) -> None:
     def leaky(interviews: Any, rows: Any, *rest: Any, **options: Any) -> LearnedScorer:
         model = fold_scorer(interviews, rows, *rest, **options).model
@@ -84,6 +85,7 @@ def test_a_threshold_that_is_tuned_on_words_of_the_test_is_found(drawn: Syntheti
     assert failed(drawn, leaky) == {"CANARY005": "these move: loss to abstain from"}
 
 
+@pytest.mark.slow
 def test_a_fold_that_learns_from_everybody_is_found_twice(drawn: SyntheticInterviews) -> None:
     def leaky(interviews: Any, rows: Any, *rest: Any, **options: Any) -> LearnedScorer:
         return fold_scorer(interviews, np.arange(len(interviews)), *rest, **options)
@@ -91,6 +93,7 @@ def test_a_fold_that_learns_from_everybody_is_found_twice(drawn: SyntheticInterv
     assert failed(drawn, leaky).keys() == {"CANARY001", "CANARY005"}  # its ridge learns next to nothing by heart
 
 
+@pytest.mark.slow
 def test_a_feature_that_is_the_label_is_found_three_times(drawn: SyntheticInterviews) -> None:
     def leaky(interviews: Any, rows: Any, truth: Any, *rest: Any, **options: Any) -> LearnedScorer:
         labels = {own: list(scores.values()) for own, scores in truth.items()}
@@ -102,6 +105,7 @@ def test_a_feature_that_is_the_label_is_found_three_times(drawn: SyntheticInterv
     assert "it knows labels that nobody could know" in messages["CANARY003"]
 
 
+@pytest.mark.slow
 def test_a_vocabulary_that_is_chosen_by_labels_is_found(drawn: SyntheticInterviews) -> None:
     terms = learned._terms
 

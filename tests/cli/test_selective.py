@@ -38,10 +38,10 @@ def test_a_synthetic_run_from_end_to_end_in_a_process_of_its_own(tmp_path: Path)
         "confusion",
         "cut_offs",
     )
-    deltas = ("deltas_measures", "deltas_coverage", "deltas_truncated")
+    deltas = tuple(f"deltas_{family}" for family in ("measures", "coverage", "truncated", "questionnaire", "items"))
     curves = [f"risk_coverage_{band}{signal}" for band in ("", "band_") for signal in ("1_llm", "2_total_evidence")]
     assert set(written) == {
-        *("summary.json", "manifest.json", "items.csv", "against_items.csv"),
+        *("summary.json", "manifest.json", "items.csv", "against_items.csv", "figures/totals.csv"),
         *(f"tables/{name}.{ending}" for name in (*tables, *deltas) for ending in ("csv", "tex")),
         *(f"figures/{run}{name}.csv" for run in ("", "against_") for name in curves),
     }

@@ -20,7 +20,7 @@ CHEAP = """
 path = "synthetic"
 posts = {posts}
 [protocol]
-folds = 3
+folds = 2
 seed = {seed}
 [run]
 workers = 1
@@ -30,7 +30,7 @@ model = "logistic"
 [gate]
 model = "logistic"
 """
-STEPS = 4 * 5  # three folds and the model for use: retriever, words, reranker, graph, gate
+STEPS = 3 * 5  # two folds and the model for use: retriever, words, reranker, graph, gate
 LONG = 900.0  # nothing here is about speed
 TIMED = ("manifest.json", "result/manifest.json")  # the only files with a time in them
 
