@@ -61,6 +61,7 @@ def held_out(interviews: Any, rows: Any) -> list[Any]:
     return [interview for row, interview in enumerate(interviews) if row not in set(rows.tolist())]
 
 
+@pytest.mark.slow
 def test_a_threshold_that_is_tuned_on_labels_of_the_test_is_found(drawn: SyntheticInterviews) -> None:
     def leaky(interviews: Any, rows: Any, truth: Any, *rest: Any, **options: Any) -> LearnedScorer:
         model = fold_scorer(interviews, rows, truth, *rest, **options).model

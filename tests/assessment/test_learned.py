@@ -44,6 +44,7 @@ def test_ordinal_regression_finds_the_cuts_of_a_known_model() -> None:
     assert model.probabilities(features[:5]).sum(axis=1) == pytest.approx(1)
 
 
+@pytest.mark.slow
 def test_words_of_somebody_held_out_change_nothing_that_is_learnt(drawn: SyntheticInterviews) -> None:
     """A canary: other words and other labels of held-out people leave their own answers' model as it was."""
     rows, held = next(folds_of(len(drawn.interviews), 5, 7))

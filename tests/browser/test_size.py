@@ -41,11 +41,13 @@ def test_no_curve_is_drawn_with_more_than_500_points(contract: Path) -> None:
     assert {name: n for name, n in points.items() if n > MOST_POINTS} == {}
 
 
+@pytest.mark.slow
 def test_drawn_again_it_is_the_same_page(contract: Path) -> None:
     assert render(read_content(contract)).encode() == (contract / "report.html").read_bytes()
     assert write_report(contract, formats=("html",)) == []
 
 
+@pytest.mark.slow
 def test_evaluated_again_it_is_the_same_page(tmp_path: Path) -> None:
     pages = []
     for name in ("first", "second"):

@@ -216,6 +216,7 @@ def test_the_whole_pipeline_can_be_verified(whole: Path) -> None:
     assert not (whole / "steps" / STEPS[0] / "result" / "verification.json").exists()
 
 
+@pytest.mark.slow
 def test_what_a_system_does_not_have_is_left_out(bare: Path) -> None:
     names = [NAMES[1], *NAMES[4:]]
     assert [row["configuration"] for row in rows(bare)] == names

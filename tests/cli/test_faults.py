@@ -90,6 +90,7 @@ def test_what_is_on_a_full_disk_stays(files: Files, disk: Path) -> None:
     assert contents(disk / "out") == before
 
 
+@pytest.mark.slow
 def test_a_report_that_found_no_room_does_not_stop_the_next(saved: Saved, disk: Path) -> None:
     out = Path(shutil.copytree(saved.folder, disk / "out"))
     for room in (0, 4096):
@@ -122,6 +123,7 @@ def test_a_long_name_of_what_is_read_is_refused(words: tuple[str, ...]) -> None:
     refused(evidentia(*words), "xxx", "File name too long")
 
 
+@pytest.mark.slow
 def test_a_name_as_long_as_can_be_is_written(files: Files, tmp_path: Path) -> None:
     for name in ("x" * 255, "ä" * 127):
         for more in ((), ("--force",)):

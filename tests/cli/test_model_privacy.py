@@ -84,6 +84,7 @@ def test_no_term_of_fewer_than_three_posts_is_in_any_file(kind: str, tmp_path: P
     assert b"zebul" not in every
 
 
+@pytest.mark.slow
 def test_a_setting_says_how_many(tmp_path: Path) -> None:
     models = trained(tmp_path, min_posts="min_posts = 1")
     assert "zebulon lent" in {term for _, _, term in terms(models)}

@@ -118,6 +118,7 @@ def grow(disk: Path, size: str) -> None:
     subprocess.run(["mount", "-o", f"remount,size={size}", str(disk)], check=True)
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_said_and_with_more_room_the_run_goes_on(whole: Whole, small_disk: Path, tmp_path: Path) -> None:
     config, out = Path(shutil.copy(whole.config, tmp_path)), small_disk / "out"
     first = begin(config, out, *ALONE, *whole.words)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -51,6 +52,7 @@ def test_groups_are_those_of_comparing_every_pair(texts: list[str], random) -> N
     assert back == plain_groups(texts, 0.8)
 
 
+@pytest.mark.slow
 def test_the_cost_grows_with_the_posts_and_copies_share_a_fold() -> None:
     random = np.random.default_rng(5)
     words = np.array([f"w{i}" for i in range(5000)])

@@ -138,6 +138,7 @@ def test_an_attack_is_noticed_and_nothing_is_written(
     assert everything(folder) == before
 
 
+@pytest.mark.slow
 def test_a_picture_is_compared_by_its_pixels(sound: Callable[[str], Path], tmp_path: Path) -> None:
     folder = tmp_path / "repacked"
     shutil.copytree(sound("report"), folder)

@@ -106,6 +106,7 @@ def test_redraw_leaves_what_was_compared_and_differs(folder: Path) -> None:
     assert (folder / "report.md").read_bytes() == forged
 
 
+@pytest.mark.slow
 def test_a_report_without_a_record_is_drawn_again_as_it_was(folder: Path) -> None:
     write_report(folder, formats=("html",), show_ids=True)
     (folder / "report.json").unlink()
