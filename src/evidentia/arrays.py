@@ -536,10 +536,12 @@ def _is_whole(value: object) -> bool:
 
 def _binary(values: ArrayLike, name: str) -> Bools:
     """Labels as truth values; other numbers, missing ones and texts are refused rather than taken for true."""
-    truth = np.asarray(values)
-    if truth.dtype.kind not in "biuf" or not np.isin(truth, (0, 1)).all():
+    labels = np.asarray(values)
+    if labels.dtype == bool:
+        return labels
+    if labels.dtype.kind not in "iuf" or not ((labels == 0) | (labels == 1)).all():
         raise InputError(f"{name} must be 0 or 1.")
-    return truth.astype(bool)
+    return labels.astype(bool)
 
 
 def _probable(labels: ArrayLike, prob: ArrayLike) -> tuple[Bools, Floats]:
