@@ -283,6 +283,8 @@ def compare(
     >>> compare(table, better, seed=7, resamples=50)["MAE"].delta
     -0.6666666666666667
     """
+    if len(modes) != 2:
+        raise InputError("modes are two: that of the baseline, and that of the system.")
     first, second = (_read(source, mode) for source, mode in zip((a, b), modes, strict=True))
     return compare_items(
         first,
@@ -312,9 +314,9 @@ def _read(source: Items | object, mode: str | None, item_max: float | None = Non
         source = source.source.runs["items"]
     if not isinstance(source, Items):
         return read_items(source, mode=mode, item_max=item_max)
-    if (mode or source.mode) != source.mode or (item_max or source.item_max) != source.item_max:
+    if mode not in (None, source.mode) or item_max not in (None, source.item_max):
         raise InputError(
-            f"These items were read already, with mode {source.mode!r} and item_max {source.item_max!r}. "
+            "These items were read already, with another mode or item_max. "
             "Give mode and item_max to read_items, or a file instead of the items."
         )
     return source

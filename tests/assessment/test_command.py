@@ -72,3 +72,19 @@ def test_risk_says_where_and_not_what(tmp_path: Path) -> None:
     assert "participant 1: turn 1, characters 12 to 23" in said
     assert "want to die" not in said
     assert "does not mean that there is no risk" in said
+
+
+@pytest.mark.parametrize(
+    ("scorer", "option", "owner"),
+    [
+        ("learned:model", "--vectors", "rules"),
+        ("rules", "--shots=3", "llm"),
+        ("rules", "--llm-run=run.json", "learned"),
+    ],
+)
+def test_an_option_of_another_scorer_is_refused(scorer: str, option: str, owner: str, tmp_path: Path) -> None:
+    (tmp_path / "texts.csv").write_text("participant_id,text\n1,I sleep well.\n", encoding="utf-8")
+    words = ("run", tmp_path / "texts.csv", "--scorer", scorer, option, "-o", tmp_path / "run.json")
+    with pytest.raises(InputError, match=f"{option.partition('=')[0]} is for {owner}"):
+        typed(*words)
+    assert not (tmp_path / "run.json").exists()

@@ -60,7 +60,6 @@ def four() -> SelectiveComparison:
         ("TotalDecided@cut=5", F(3, 4), F(3, 4), 4),
         ("TotalDecided@cut=6", F(1, 2), F(1), 4),
         ("TotalSensitivity(bound=low)@cut=6", F(0), F(1), 1),  # the second person: 5 to 8, and 7, of 8
-        ("TotalSensitivity(bound=high)@cut=6", F(1), F(1), 1),
         ("TotalSpecificity(bound=low)@cut=6", F(1, 3), F(1), 3),
         ("MAE[item=b]", F(3, 2), F(0), 2),
         ("MAE[item=c]", F(1, 2), F(0), 2),
@@ -106,7 +105,19 @@ def test_who_answers_nothing_of_what_the_other_answers_never_wins() -> None:
         assert (delta.delta, delta.ci, delta.p, delta.verdict, delta.n) == (None, None, None, "undefined", 0)
         assert (delta.to_dict()["baseline_value"], delta.to_dict()["system_value"]) == (None, None)
         assert delta.warnings[-1] == "undefined for at least one of the two"
-    assert not [d.name for d in comparison.deltas if d.verdict == "win" and d.family in {"questionnaire", "items"}]
+    assert comparison["MAE"].verdict == "undefined"
+    assert any("the two answer other items" in warning for warning in comparison["MAE"].warnings)
+    wins = {d.name for d in comparison.deltas if d.verdict == "win"}
+    assert not [name for name in wins if not name.startswith(("AURC", "AUGRC", "MAE@coverage", "eAU", "nAU"))]
+
+
+def test_who_answers_less_never_wins_at_a_cut_off() -> None:
+    """An upper bound counts undecided participants for the system: it would reward abstention, and is not compared."""
+    little = [(own[0], None, None) for own in TRUTH]
+    comparison = compared(TRUTH, little, resamples=200)
+    at_cuts = [d for d in comparison.deltas if d.name.startswith(("TotalSensitivity", "TotalSpecificity"))]
+    assert at_cuts
+    assert all("bound=low" in d.name and d.verdict != "win" for d in at_cuts)
 
 
 # every draw, by a plain loop

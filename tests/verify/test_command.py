@@ -132,7 +132,7 @@ def test_inputs_are_compared_by_their_bytes(tmp_path: Path) -> None:
 
 
 def test_a_selective_result_is_not_passed_by_its_hashes_alone(copy: Copy) -> None:
-    copy.manifest(lambda m: m.update(schema="evidentia.selective-manifest/1"))
+    copy.manifest(lambda m: m.update(schema="evidentia.selective-manifest/2"))
     assert command("verify", copy.folder, "-q").code in {1, 2}
 
 

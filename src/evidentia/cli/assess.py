@@ -237,7 +237,9 @@ def leakcheck(
     interviews: Interviews,
     truth: Annotated[Path, option("--truth CSV", "participant_id and one column per item.")],
     instrument: InstrumentName = "phq8",
-    participants: Annotated[int, option("--participants N", "Participants to take, at most; drawn by the seed.")] = 300,
+    participants: Annotated[
+        int, option("--participants N", "Participants to take, at most; drawn by the seed.", min=1)
+    ] = 300,
     coverage: Annotated[float, option("--coverage", "The share of items to answer.")] = 0.8,
     vectors: Annotated[bool, option("--vectors", "Also read MiniLM vectors (needs the neural extra).")] = False,
     seed: Annotated[int, option("--seed", "Draws participants and permutations.", min=0)] = 7,

@@ -63,6 +63,7 @@ class ScorerOptions:
 def named_scorer(name: str, instrument: Instrument, options: ScorerOptions) -> Scorer:
     """The scorer that a name stands for: rules, learned:DIR, or llm:URL,MODEL."""
     kind, _, address = name.partition(":")
+    _refuse_options_of_others(kind, options)
     if kind == "rules" and not address:
         return rules_scorer(instrument, options)
     if kind == "learned" and address:
@@ -70,6 +71,20 @@ def named_scorer(name: str, instrument: Instrument, options: ScorerOptions) -> S
     if kind == "llm" and "," in address:
         return llm_scorer(address, instrument, options)
     raise InputError(f"{typed(name)} is no scorer. Scorers are rules, learned:DIR and llm:URL,MODEL.")
+
+
+def _refuse_options_of_others(kind: str, options: ScorerOptions) -> None:
+    asked = {
+        "--vectors": ("rules", options.vectors),
+        "--llm-run": ("learned", options.llm_run is not None),
+        "--shots": ("llm", options.shots > 0),
+        "--references": ("llm", options.references is not None),
+        "--together": ("llm", options.together),
+        "--samples": ("llm", options.samples > 0),
+    }
+    wrong = [f"{option} is for {owner}" for option, (owner, used) in asked.items() if used and owner != kind]
+    if wrong and kind in {"rules", "learned", "llm"}:
+        raise InputError(f"The scorer {kind} does not take what was asked: {', '.join(wrong)}.")
 
 
 def rules_scorer(instrument: Instrument, options: ScorerOptions) -> Scorer:

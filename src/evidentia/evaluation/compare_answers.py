@@ -47,13 +47,21 @@ class AnswerPair:
             return None
         first, second = (replace(side, questionnaire=asked) for side in sides)
         plan = plan_for_items(second, confidence=signals, loss=loss)
-        wants = tuple((d, g) for d, g in plan.wants if isinstance(d.kind, Tallied) or is_by_item(g))
+        wants = tuple(
+            (d, g) for d, g in plan.wants if _is_compared(d) and (isinstance(d.kind, Tallied) or is_by_item(g))
+        )
         paired = [(d, g) for d, g in wants if _is_paired(d)]
         shared = (_answered_by(first, second), _answered_by(second, first))
         whole = (ItemComputation(first, wants, ()), ItemComputation(second, wants, ()))
         return cls(
             wants, names, whole, (ItemComputation(shared[0], paired, ()), ItemComputation(shared[1], paired, ()))
         )
+
+    @property
+    def same_items(self) -> bool:
+        """Whether both answer the very same items."""
+        first, second = (side.items.predicted for side in self.whole)
+        return bool((first == second).all())
 
     def differences(self, weights: Floats) -> dict[Key, Floats]:
         """System minus baseline under each weighting; NaN where either is undefined."""
@@ -87,6 +95,11 @@ class AnswerPair:
             total = int(shared.totals[at])
             sides = [Answered(name, int(cell.n[at]), total) for name, cell in zip(self.names, whole, strict=True)]
             yield from answered_by_both(sides, int(shared.n[at]), definition.population.unit)
+
+
+def _is_compared(definition: Definition) -> bool:
+    """Not the upper bounds: undecided participants count for the system there, so that whoever abstains more would win."""
+    return definition.args.get("bound") != "high"
 
 
 def _is_paired(definition: Definition) -> bool:

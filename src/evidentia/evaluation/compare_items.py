@@ -33,7 +33,14 @@ from evidentia.measures.selective import reached
 from evidentia.results import Delta, SelectiveComparison
 from evidentia.results.profiles import COVERAGES, SELECTIVE
 from evidentia.results.sample_size import cluster_warnings, left_out_warning
-from evidentia.results.selective import Answered, never_significant, out_of_reach, refused_mean, untested_area
+from evidentia.results.selective import (
+    Answered,
+    never_significant,
+    out_of_reach,
+    refused_answers,
+    refused_mean,
+    untested_area,
+)
 from evidentia.stats.coverage import counts_to_reach
 from evidentia.stats.intervals import percentile_limits
 from evidentia.stats.resampling import Progress, over_replicates
@@ -275,6 +282,8 @@ class ItemPair:
         """Why a difference is refused, or given without a test, when the two answer different shares of the items."""
         same = self.answered[0].predicted == self.answered[1].predicted
         base = definition.measure.base
+        if same and base == "MAE" and definition.args.cut is None and self.answers is not None:
+            return () if self.answers.same_items else (refused_answers(self.answered),), ()
         if same or base == "Cmax" or definition.args.cut is not None:
             return (), ()
         return ((refused_mean(self.answered),), ()) if base == "MAE" else ((), (untested_area(self.answered),))

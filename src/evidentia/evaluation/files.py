@@ -29,7 +29,7 @@ from evidentia.tables.run import Source
 MANIFEST_SCHEMA = "evidentia.manifest/1"
 COMPARISON_MANIFEST_SCHEMA = "evidentia.comparison-manifest/2"
 EARLIER_COMPARISON_SCHEMA = "evidentia.comparison-manifest/1"  # kept nothing of its systems
-SELECTIVE_MANIFEST_SCHEMA = "evidentia.selective-manifest/1"
+SELECTIVE_MANIFEST_SCHEMA = "evidentia.selective-manifest/2"
 OURS = frozenset({MANIFEST_SCHEMA, COMPARISON_MANIFEST_SCHEMA, EARLIER_COMPARISON_SCHEMA, SELECTIVE_MANIFEST_SCHEMA})
 _TUNED = re.compile(r"[(,]tuned[,)]")
 CONTRACT_COLUMNS = (

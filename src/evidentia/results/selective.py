@@ -102,6 +102,14 @@ def refused_mean(sides: Sequence[Answered]) -> str:
     )
 
 
+def refused_answers(sides: Sequence[Answered]) -> str:
+    """Why mean losses of as many but other items of a questionnaire are not compared."""
+    return (
+        f"{REFUSED}the two answer other items ({_shares(sides)}); compare MAE(avg=item), which is over the items that both "
+        "answer, or areas up to the common coverage"
+    )
+
+
 def untested_area(sides: Sequence[Answered]) -> str:
     """Why a difference of areas that end at different coverages is not tested."""
     return f"{UNTESTED}the areas end at different coverages ({_shares(sides)}); compare them at C=common"

@@ -34,7 +34,8 @@ class AnswerContest:
     @cached_property
     def asked(self) -> list[ItemAsked]:
         """What is compared; nothing where one of the two answers something else than the questionnaire asks."""
-        return self.study.usual.answers_asked if self._is_answered() else []
+        asked = self.study.usual.answers_asked if self._is_answered() else []
+        return [(d, item) for d, item in asked if d.args.get("bound") != "high"]  # abstaining raises an upper bound
 
     def _is_answered(self) -> bool:
         asked, (other, own) = self.study.questionnaire, self.sides

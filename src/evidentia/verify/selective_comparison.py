@@ -13,7 +13,14 @@ from evidentia.array_types import Floats
 from evidentia.errors import counted
 from evidentia.results.catalogue import Definition
 from evidentia.results.profiles import SELECTIVE, selective_names
-from evidentia.results.selective import Answered, never_significant, out_of_reach, refused_mean, untested_area
+from evidentia.results.selective import (
+    Answered,
+    never_significant,
+    out_of_reach,
+    refused_answers,
+    refused_mean,
+    untested_area,
+)
 from evidentia.verify.deltas import SideValue, correct, delta_entry
 from evidentia.verify.draws import Progress
 from evidentia.verify.folder import ResultFolder
@@ -162,6 +169,9 @@ class ItemContest:
     def _unfair(self, reading: CurveReading) -> tuple[list[str], list[str]]:
         """Why a difference is refused, or is not tested, where the two answer different shares of the items."""
         same = self.answered[0].predicted == self.answered[1].predicted
+        if same and reading.base == "MAE" and reading.kind is None and self.answers.asked:
+            differ = bool((self.sides[0].held != self.sides[1].held).any())
+            return ([refused_answers(self.answered)] if differ else []), []
         if same or reading.base == "Cmax" or reading.kind is not None:
             return [], []
         return ([refused_mean(self.answered)], []) if reading.base == "MAE" else ([], [untested_area(self.answered)])

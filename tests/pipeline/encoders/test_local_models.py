@@ -140,6 +140,25 @@ def test_a_hub_name_is_loaded_by_its_commit_without_a_network(model: Path, hub: 
     assert given.key == encoder.key != local.key
 
 
+def test_a_snapshot_that_lacks_files_is_not_taken_for_the_model(
+    hub: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without its list of modules the library would pool otherwise, in silence: the hub is asked, and nobody answers."""
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
+    (tmp_path / "models--tiny--encoder" / "snapshots" / hub / "modules.json").unlink()
+    asked: list[bool] = []
+    monkeypatch.setattr(
+        "sentence_transformers.SentenceTransformer",
+        lambda *_, local_files_only=False, **__: asked.append(local_files_only),
+    )
+    with pytest.raises(AttributeError):  # what stands for the library gives no model
+        make_encoder("sentence-transformers:tiny/encoder", cache=False).encode(TEXTS, kind="query")
+    assert asked == [False]
+
+
 @pytest.mark.parametrize("name", ["nobody/nothing", "./not-here", "a/b/c"])
 def test_a_model_that_is_not_there_is_told(name: str) -> None:
     with pytest.raises(InputError, match="folder"):

@@ -62,6 +62,7 @@ class _LocalModel(Generic[S]):
     """A model by its folder or its name on the hub; loaded when it is first asked, not when it is named."""
 
     identity: ClassVar[tuple[str, str]]
+    marker: ClassVar[str] = "config.json"  # a snapshot without it lacks files that decide what the model says
 
     def __init__(self, name_or_path: str, settings: S) -> None:
         self._source = find_source(name_or_path, settings.revision)
@@ -81,12 +82,14 @@ class _LocalModel(Generic[S]):
         options |= {"revision": source.revision, "trust_remote_code": trust}
         make = partial(attrgetter(kind)(neural(library)), source.name, **options)
 
+        whole = source.snapshot is not None and (source.snapshot / self.marker).is_file()
+
         def load() -> Any:
             """Ask the network only where files are missing: without one, its retries take minutes."""
             try:
-                return make(local_files_only=source.cached)
+                return make(local_files_only=whole)
             except OSError:
-                if not source.cached:
+                if not whole:
                     raise
                 return make()
 
@@ -98,6 +101,7 @@ class SentenceTransformerEncoder(_LocalModel[EncoderSettings]):
     """An encoder of sentence-transformers."""
 
     identity = ("encoder", "sentence-transformers/1")
+    marker = "modules.json"
 
     def encode(self, texts: Sequence[str], *, kind: Kind, progress: Progress | None = None) -> Vectors:
         """One vector per text, with the prompt of its kind."""

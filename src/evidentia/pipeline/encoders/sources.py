@@ -20,13 +20,13 @@ OWN_CODE = "would run code of its own: read it, then set trust_remote_code = tru
 class WeightSource:
     """A model to load: ``name`` is a folder or a hub name, ``identity`` changes when the weights do.
 
-    ``cached``: the hub's cache on this machine has it.
+    ``snapshot`` is its folder in the hub's cache on this machine, which may lack files.
     """
 
     name: str
     revision: str | None
     identity: Mapping[str, Any]
-    cached: bool = False
+    snapshot: Path | None = None
 
 
 def find_source(name: str, revision: str | None = None) -> WeightSource:
@@ -36,10 +36,9 @@ def find_source(name: str, revision: str | None = None) -> WeightSource:
         return WeightSource(str(folder), None, {"files": file_hashes(folder)})
     if name.startswith((".", "/", "~")) or name.count("/") > 1 or not name:
         raise InputError(f"There is no folder {typed(name)}. Give the folder of a model, or its name on the hub.")
-    commit = _cached_commit(name, revision)
-    cached = commit is not None
-    commit = commit or _hub_commit(name, revision)
-    return WeightSource(name, commit, {"name": name, "revision": commit}, cached)
+    snapshot = _snapshot(name, revision)
+    commit = _hub_commit(name, revision) if snapshot is None else snapshot.name
+    return WeightSource(name, commit, {"name": name, "revision": commit}, snapshot)
 
 
 def file_hashes(folder: Path) -> dict[str, str]:
@@ -78,10 +77,10 @@ def loaded(source: WeightSource, load: Callable[[], T]) -> T:
         raise InputError(f"{typed(source.name)} cannot be loaded: {type(error).__name__}: {first}{hint}") from None
 
 
-def _cached_commit(name: str, revision: str | None) -> str | None:
-    """The commit that is on this machine already."""
+def _snapshot(name: str, revision: str | None) -> Path | None:
+    """The folder of the commit that is on this machine already."""
     try:
-        return Path(neural("huggingface_hub").snapshot_download(name, revision=revision, local_files_only=True)).name
+        return Path(neural("huggingface_hub").snapshot_download(name, revision=revision, local_files_only=True))
     except (OSError, ValueError):
         return None
 

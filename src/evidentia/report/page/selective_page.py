@@ -191,4 +191,6 @@ def _is_headline(name: str) -> bool:
     """Cmax, and step areas up to the common coverage: what two systems are compared by first."""
     parsed = parse_name(name)
     common = parsed.cut is not None and parsed.cut.kind == "C" and parsed.cut.value is None
-    return parsed.base == "Cmax" or (common and dict(parsed.params).get("ties", "step") == "step")
+    return (parsed.base == "Cmax" and not parsed.group) or (
+        common and dict(parsed.params).get("ties", "step") == "step"
+    )
