@@ -23,7 +23,7 @@ SCHEMAS = (
     *("summary", "manifest", "comparison", "comparison-manifest", "selective-manifest", "thresholds"),
     *("verification", "report"),
 )
-LAYOUTS = {"comparison-manifest": 2, "verification": 2}
+LAYOUTS = {"comparison-manifest": 2, "selective-manifest": 2, "verification": 2}
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
