@@ -13,6 +13,7 @@ import pytest
 
 from evidentia.assessment import Interview, Turn, load_instrument
 from evidentia.assessment.chat import ChatEndpoint
+from evidentia.assessment.evidence_of_run import EvidenceOfRun
 from evidentia.assessment.instrument import Instrument, Item
 from evidentia.assessment.llm import LlmScorer, LlmSettings
 from evidentia.assessment.references import References
@@ -72,6 +73,39 @@ def test_without_references_the_prompt_is_the_zero_shot_prompt() -> None:
     assert zero == unused
     assert few[1]["content"].count("What a person said:") == 3
     assert few[1]["content"].replace("", "") != zero[1]["content"]
+
+
+def test_a_second_mode_takes_the_quotes_of_the_first_and_asks_for_scores_only(tmp_path: Path) -> None:
+    out = tmp_path / "run.json"
+    with chat_server(careful) as server:
+        run_file([INTERVIEW], PHQ8, scorer(server.url), out, mode="zero_shot")
+        first = len(server.asked)
+        second = scorer(server.url, LlmSettings(samples=1), evidence=EvidenceOfRun.read(out, "zero_shot"))
+        document = run_file([INTERVIEW], PHQ8, second, out, mode="again")
+    zero, again = (experiment["results"]["results"][0] for experiment in document["experiments"])
+    assert not any(map(is_evidence, server.asked[first:]))
+    assert len(server.asked) - first == 2  # a score and a sample
+    assert again["item_evidence"] == zero["item_evidence"]
+    assert again["item_signals"]["Sleep"]["ungrounded_quotes"] == 1
+    assert document["experiments"][1]["provenance"]["evidence_of"] == "zero_shot"
+
+
+def test_whoever_failed_in_the_first_mode_is_asked_for_evidence(tmp_path: Path) -> None:
+    evidence = EvidenceOfRun("zero_shot", [{"participant_id": "p1", "success": False, "error": "server"}])
+    with chat_server(careful) as server:
+        assert scorer(server.url, evidence=evidence).assess(INTERVIEW)["Sleep"].score == 2
+    assert is_evidence(server.asked[0])
+
+
+def test_quotes_of_other_interviews_are_refused(tmp_path: Path) -> None:
+    out = tmp_path / "run.json"
+    with chat_server(careful) as server:
+        run_file([INTERVIEW], PHQ8, scorer(server.url), out, mode="zero_shot")
+        other = replace(INTERVIEW, turns=tuple(replace(turn, text=turn.text.upper()) for turn in INTERVIEW.turns))
+        with pytest.raises(InputError, match="not those of the run"):
+            scorer(server.url, evidence=EvidenceOfRun.read(out, "zero_shot")).assess(other)
+    with pytest.raises(InputError, match="has no mode 'few'; it has 'zero_shot'"):
+        EvidenceOfRun.read(out, "few")
 
 
 def test_references_are_balanced_over_scores_and_never_the_person() -> None:

@@ -9,8 +9,8 @@ from typing import Any
 
 from evidentia.assessment.interviews import Interview
 from evidentia.assessment.language import pattern, plain
-from evidentia.assessment.run import read_run_file
-from evidentia.errors import InputError, shown, typed
+from evidentia.assessment.run import read_run_file, results_of_mode
+from evidentia.errors import InputError, typed
 
 
 def explain_item(
@@ -48,12 +48,7 @@ def _words(quote: dict[str, Any], interview: Interview | None) -> str:
 
 
 def _result(document: dict[str, Any], name: str, participant: str, mode: str | None) -> dict[str, Any]:
-    experiments = {e["results"]["mode"]: e["results"]["results"] for e in document["experiments"]}
-    if mode is None and len(experiments) > 1:
-        raise InputError(f"{name} has the modes {', '.join(map(shown, experiments))}. Name one with --mode.")
-    if mode is not None and mode not in experiments:
-        raise InputError(f"{name} has no mode {typed(mode)}; it has {', '.join(map(shown, experiments))}.")
-    for result in experiments[mode] if mode is not None else next(iter(experiments.values()), []):
+    for result in results_of_mode(document, name, mode):
         if str(result["participant_id"]) == participant:
             return dict(result)
     raise InputError(f"{name} has no participant {typed(participant)}.")

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from evidentia.assessment.answers import ItemAnswer, Quote, ScorerError, Signal
 from evidentia.assessment.chat import ChatEndpoint, Completion, Message, estimated_tokens, read_json
+from evidentia.assessment.evidence_of_run import EvidenceOfRun
 from evidentia.assessment.grounding import ground
 from evidentia.assessment.instrument import Instrument, Item
 from evidentia.assessment.interviews import Interview
@@ -48,9 +49,10 @@ class LlmScorer:
         endpoint: ChatEndpoint,
         settings: LlmSettings | None = None,
         references: References | None = None,
+        evidence: EvidenceOfRun | None = None,
     ) -> None:
         self.instrument, self.endpoint = instrument, endpoint
-        self.settings, self.references = settings or LlmSettings(), references
+        self.settings, self.references, self.evidence = settings or LlmSettings(), references, evidence
         self.finder = StatementFinder(instrument, context=self.settings.context)
 
     def provenance(self) -> Mapping[str, Any]:
@@ -67,6 +69,7 @@ class LlmScorer:
             "shots": self.settings.shots,
             "references": 0 if self.references is None else len(self.references.participants),
             "samples": self.settings.samples,
+            "evidence_of": None if self.evidence is None else self.evidence.mode,
             "context": self.settings.context,
             "seed": self.settings.seed,
             "prompt_sha256": {name: hashlib.sha256(text.encode()).hexdigest() for name, text in fixed.items()},
@@ -78,7 +81,7 @@ class LlmScorer:
 
     def assess(self, interview: Interview) -> Mapping[str, ItemAnswer]:
         """An answer for every item."""
-        quotes, dropped = self._evidence(interview)
+        quotes, dropped = self._known_evidence(interview) or self._evidence(interview)
         scored = [item for item in self.instrument.items if quotes[item.id]]
         together = self._together(interview, scored, quotes) if self.settings.together and scored else {}
         answers = {}
@@ -102,6 +105,10 @@ class LlmScorer:
         scoring = items * per_item * (1 + self.settings.samples)
         prompts = characters + len(interviews) * (fixed + scoring)
         return {"calls": calls, "prompt_tokens": estimated_tokens(prompts)}
+
+    def _known_evidence(self, interview: Interview) -> tuple[dict[str, tuple[Quote, ...]], Counter[str]] | None:
+        """The quotes of an earlier mode, where it has the participant: two modes then differ in their scores alone."""
+        return None if self.evidence is None else self.evidence.quotes(interview)
 
     def _evidence(self, interview: Interview) -> tuple[dict[str, tuple[Quote, ...]], Counter[str]]:
         """Grounded quotes of every item, by the model and by the embedded finder; and how many were dropped."""

@@ -15,7 +15,7 @@ from evidentia.assessment.answers import ItemAnswer, Scorer, ScorerError
 from evidentia.assessment.instrument import Instrument, load_instrument
 from evidentia.assessment.interviews import Interview, read_interviews
 from evidentia.assessment.journal import Journal
-from evidentia.errors import EvidentiaError, InputError, OutputError, ServerError, place_of, shown
+from evidentia.errors import EvidentiaError, InputError, OutputError, ServerError, place_of, shown, typed
 from evidentia.results.folder import replace_file
 from evidentia.results.strict_json import dumps_by_line, loads
 
@@ -255,6 +255,19 @@ def read_run_file(path: Path) -> dict[str, Any]:
     return dict(document)
 
 
+def results_of_mode(document: Mapping[str, Any], name: str, mode: str | None) -> list[dict[str, Any]]:
+    """The results of one mode of a run file; without a name, of its only mode."""
+    by_mode = {str(_mode_of(e)): e["results"]["results"] for e in document["experiments"] if _mode_of(e) is not None}
+    if mode is None and len(by_mode) == 1:
+        mode = next(iter(by_mode))
+    listed = ", ".join(map(shown, by_mode)) or "no modes"
+    if mode is None:
+        raise InputError(f"{name} has {listed}. Name one with --mode.")
+    if mode not in by_mode:
+        raise InputError(f"{name} has no mode {typed(mode)}; it has {listed}.")
+    return list(by_mode[mode])
+
+
 def write_run(out: Path, document: Mapping[str, Any]) -> None:
     """Write the run file, whole or not at all; it is about people, so only its owner may read it."""
     text = dumps_by_line(dict(document), ())
@@ -286,13 +299,10 @@ def quote_rows(document: Mapping[str, Any], mode: str, interviews: Iterable[Inte
     """The words of every quote of a run, for the file that was asked for."""
     by_id = {interview.participant_id: interview for interview in interviews}
     rows = []
-    for experiment in document["experiments"]:
-        if _mode_of(experiment) != mode:
-            continue
-        for result in experiment["results"]["results"]:
-            interview = by_id[str(result["participant_id"])]
-            for item, evidence in result.get("item_evidence", {}).items():
-                for quote in evidence["quotes"]:
-                    words = interview.turns[quote["turn"]].text[quote["start"] : quote["end"]]
-                    rows.append({"participant_id": interview.participant_id, "item": item, **quote, "text": words})
+    for result in results_of_mode(document, "the run", mode):
+        interview = by_id[str(result["participant_id"])]
+        for item, evidence in result.get("item_evidence", {}).items():
+            for quote in evidence["quotes"]:
+                words = interview.turns[quote["turn"]].text[quote["start"] : quote["end"]]
+                rows.append({"participant_id": interview.participant_id, "item": item, **quote, "text": words})
     return rows

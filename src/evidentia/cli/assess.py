@@ -17,6 +17,7 @@ from evidentia.cli.scorers import (
     ApiKeyEnv,
     Close,
     Context,
+    EvidenceOf,
     Frequency,
     LlmRun,
     MostTokens,
@@ -93,6 +94,7 @@ def run(
     shots: Shots = 0,
     references: ReferenceInterviews = None,
     references_truth: ReferenceTruth = None,
+    evidence_of: EvidenceOf = None,
     together: Together = False,
     samples: Samples = 0,
     api_key_env: ApiKeyEnv = None,
@@ -112,6 +114,7 @@ def run(
 
     Research software, not a medical device: scores are about texts, never a diagnosis.
     """
+    from evidentia.assessment.evidence_of_run import EvidenceOfRun
     from evidentia.assessment.instrument import load_instrument
     from evidentia.assessment.interviews import check_inputs
     from evidentia.assessment.run import quote_rows, run_file
@@ -128,6 +131,7 @@ def run(
         shots=shots,
         references=references,
         references_truth=references_truth,
+        evidence=None if evidence_of is None else EvidenceOfRun.read(out, evidence_of),
         together=together,
         samples=samples,
         api_key_env=api_key_env,

@@ -12,6 +12,7 @@ from evidentia.errors import InputError, typed
 
 if TYPE_CHECKING:
     from evidentia.assessment.answers import Scorer
+    from evidentia.assessment.evidence_of_run import EvidenceOfRun
     from evidentia.assessment.instrument import Instrument
     from evidentia.assessment.llm import LlmScorer
     from evidentia.assessment.references import References
@@ -28,6 +29,9 @@ ReferenceInterviews = Annotated[
     option("--references TRANSCRIPTS", "llm: labelled interviews to show as examples."),
 ]
 ReferenceTruth = Annotated[Path | None, option("--references-truth CSV", "llm: the scores of the references.")]
+EvidenceOf = Annotated[
+    str | None, option("--evidence-of MODE", "llm: take the quotes of this mode of RUN.json, and ask for scores only.")
+]
 Together = Annotated[bool, option("--together", "llm: score all items in one call.")]
 Samples = Annotated[int, option("--samples", "llm: ask again that often, for consistency.", min=0)]
 ApiKeyEnv = Annotated[str | None, option("--api-key-env NAME", "llm: the environment variable of its key.")]
@@ -47,6 +51,7 @@ class ScorerOptions:
     shots: int = 0
     references: Path | None = None
     references_truth: Path | None = None
+    evidence: EvidenceOfRun | None = None
     together: bool = False
     samples: int = 0
     api_key_env: str | None = None
@@ -79,6 +84,7 @@ def _refuse_options_of_others(kind: str, options: ScorerOptions) -> None:
         "--llm-run": ("learned", options.llm_run is not None),
         "--shots": ("llm", options.shots > 0),
         "--references": ("llm", options.references is not None),
+        "--evidence-of": ("llm", options.evidence is not None),
         "--together": ("llm", options.together),
         "--samples": ("llm", options.samples > 0),
     }
@@ -126,7 +132,7 @@ def llm_scorer(address: str, instrument: Instrument, options: ScorerOptions) -> 
         context="qa" if options.context == "qa" else "participant",
     )
     endpoint = ChatEndpoint(url, model, server, most_tokens=options.most_tokens)
-    return LlmScorer(instrument, endpoint, settings, labelled_references(instrument, options))
+    return LlmScorer(instrument, endpoint, settings, labelled_references(instrument, options), options.evidence)
 
 
 def labelled_references(instrument: Instrument, options: ScorerOptions) -> References | None:
