@@ -12,7 +12,7 @@ import polars as pl
 
 from evidentia.array_types import Floats
 from evidentia.evaluation.compute import Cell, compute
-from evidentia.evaluation.plan import OVERALL, Grouping, MeasurePlan, grouping_by, unmet, with_tuned_decisions
+from evidentia.evaluation.plan import OVERALL, Grouping, grouping_by, unmet, with_tuned_decisions
 from evidentia.measures import MEASURES, PROFILES, Definition, resolve
 from evidentia.measures.core import Macro, Selective, Tallied
 from evidentia.results.measure import Args, Measure, Parameter
@@ -89,7 +89,7 @@ def edited(tables: SyntheticRun, *columns: pl.Expr) -> SyntheticRun:
 def with_decisions(run: Run) -> Run:
     """The run with the thresholds applied that tuned definitions ask for."""
     wants = tuple((d, OVERALL) for d in DEFINITIONS if unmet(d, run) is None)
-    return with_tuned_decisions(run, MeasurePlan(wants, ()))[0]
+    return with_tuned_decisions(run, [definition for definition, _ in wants])[0]
 
 
 def all_cells(

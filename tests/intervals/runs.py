@@ -41,7 +41,7 @@ def planned() -> tuple[Run, MeasurePlan]:
     """The run with its tuned decisions, and everything that the contract reports of it."""
     run = tied_run()
     plan = plan_for(run, CONTRACT, CONTRACT.names(), ["subreddit"])
-    return with_tuned_decisions(run, plan)[0], plan
+    return with_tuned_decisions(run, plan.definitions)[0], plan
 
 
 @cache

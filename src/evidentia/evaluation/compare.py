@@ -17,7 +17,6 @@ from evidentia.evaluation.intervals import Resampling
 from evidentia.evaluation.plan import (
     OVERALL,
     Grouping,
-    MeasurePlan,
     Thresholds,
     Want,
     grouping_by,
@@ -187,7 +186,7 @@ class _Side:
 
 
 def _side(system: NamedRun, definitions: Sequence[Definition]) -> _Side:
-    run, thresholds = with_tuned_decisions(system.run, MeasurePlan(tuple((d, OVERALL) for d in definitions)))
+    run, thresholds = with_tuned_decisions(system.run, definitions)
     return _Side(system.name, run.queries, thresholds)
 
 

@@ -27,6 +27,7 @@ from evidentia.results.curve import EVERY_CURVE
 from evidentia.results.profiles import SELECTIVE
 from evidentia.stats.resampling import Progress
 from evidentia.tables import Items, Run
+from evidentia.tables.queries import read_only
 
 
 def evaluate_run(
@@ -40,18 +41,18 @@ def evaluate_run(
     resampling: Resampling | None = None,
     progress: Progress | None = None,
 ) -> Evaluation:
-    """Compute every measure of a profile, or the named ones, over the whole run and over its groups."""
+    """Compute every measure of a profile, or the named ones, over the run and its groups; the options of ``evidentia.evaluate``."""
     resampling = resampling or Resampling(resamples=0)
     chosen = profile_named(profile)
     names = chosen.names(ks=None if k is None else tuple(str(depth) for depth in k), dual=dual)
     requested = tuple(measures) if measures is not None else names
     plan = plan_for(run, chosen, requested, by)
     if not plan.wants:
-        reasons = "; ".join(f"{definition.name(chosen)} {reason}" for definition, reason in plan.gaps)
+        reasons = "; ".join(f"{definition.name(chosen)} {reason}" for definition, reason in plan.impossible)
         hints = "".join(f" {note}" for note in run.notes if "--map " in note)
         raise InputError(f"Nothing of what was asked for can be computed on this run: {reasons}.{hints}")
-    asked = EVERY_CURVE if measures is None else plan.curves
-    run, thresholds = with_tuned_decisions(run, plan)
+    curves_asked = EVERY_CURVE if measures is None else plan.curves
+    run, thresholds = with_tuned_decisions(run, plan.definitions)
     computation = compute(run.queries, plan.wants, thresholds=thresholds)
     draws = resampling.plan(run.queries)
     replicates = replicate(run.queries, plan.wants, draws, progress, jackknife=resampling.method == "bca", gaps=True)
@@ -64,16 +65,16 @@ def evaluate_run(
         interval=resampling.to_dict(),
         measures=MappingProxyType(estimates),
         not_computed=plan.not_computed(chosen),
-        other_definitions=other_definitions(run, chosen, plan, estimates),
+        other_definitions=_other_definitions(run, chosen, plan, estimates),
         notes=run.notes,
         dataset=_dataset(run),
         curves=(
-            *curves(run.queries, asked, estimates.get("ECE"), resampling.level, draws),
-            *(operating_curves(run, resampling, draws) if "operating" in asked else ()),
-            *(gamma_curves(run.queries) if "gamma" in asked else ()),
+            *curves(run.queries, curves_asked, estimates.get("ECE"), resampling.level, draws),
+            *(operating_curves(run, resampling, draws) if "operating" in curves_asked else ()),
+            *(gamma_curves(run.queries) if "gamma" in curves_asked else ()),
         ),
         thresholds=_threshold_records(thresholds),
-        attribution=attribute(run) if "attribution" in asked else None,
+        attribution=attribute(run) if "attribution" in curves_asked else None,
         per_query=_per_query(computation, plan, chosen),
         resolve=partial(canonical, profile=chosen),
     )
@@ -127,19 +128,19 @@ def _item_dataset(items: Items, signals: Sequence[str]) -> dict[str, object]:
     }
 
 
-def other_definitions(
+def _other_definitions(
     run: Run, profile: Profile, plan: MeasurePlan, estimates: Mapping[str, Estimate]
 ) -> tuple[OtherDefinition, ...]:
     """What the same names mean, and give, under the other profiles, wherever the value differs."""
     asked: dict[tuple[str, Definition], list[str]] = {}
-    for definition in dict.fromkeys(d for d, g in plan.wants if not g.columns):
+    for definition in plan.overall:
         name = definition.name(profile)
         for other in PROFILES.values():
-            meant = resolve(name, other).definition if other is not profile else definition
+            meant = resolve(name, other).definition
             if meant != definition and unmet(meant, run) is None:
                 asked.setdefault((name, meant), []).append(other.name)
     wants = tuple((definition, OVERALL) for _, definition in asked)
-    run, _ = with_tuned_decisions(run, MeasurePlan(wants))
+    run, _ = with_tuned_decisions(run, (definition for definition, _ in wants))
     computation = compute(run.queries, wants)
     others = []
     for (name, definition), profiles in asked.items():
@@ -182,10 +183,5 @@ def _threshold_records(thresholds: Thresholds) -> tuple[dict[str, object], ...]:
 
 
 def _per_query(computation: Computation, plan: MeasurePlan, profile: Profile) -> dict[str, tuple[Floats, Bools]]:
-    overall = dict.fromkeys(definition for definition, grouping in plan.wants if not grouping.columns)
-    behind = {definition.name(profile): computation.per_query(definition) for definition in overall}
-    values_of = {name: (rows.values, rows.counted) for name, rows in behind.items() if rows is not None}
-    for values, counted in values_of.values():
-        values.setflags(write=False)
-        counted.setflags(write=False)
-    return values_of
+    by_name = {definition.name(profile): computation.per_query(definition) for definition in plan.overall}
+    return {name: (read_only(q.values), read_only(q.counted)) for name, q in by_name.items() if q is not None}

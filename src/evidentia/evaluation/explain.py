@@ -8,7 +8,7 @@ from itertools import product
 
 from evidentia.evaluation.compute import Computation, compute
 from evidentia.evaluation.estimates import reason_of
-from evidentia.evaluation.plan import Grouping, MeasurePlan, grouping_of, unmet, with_tuned_decisions
+from evidentia.evaluation.plan import Grouping, grouping_of, unmet, with_tuned_decisions
 from evidentia.measures import PROFILES, Definition, Profile, resolve
 from evidentia.measures.core import Additive, Selective, Sweep, Tallied
 from evidentia.results.names import group_suffix
@@ -56,7 +56,7 @@ def explain_name(name: str, profile: Profile, run: Run | None = None) -> Explana
         return Explanation(shown_name, asked, readings)
     grouping = grouping_of(request.group, run)
     wants = tuple((d, grouping) for d in siblings if unmet(d, run) is None)
-    run, _ = with_tuned_decisions(run, MeasurePlan(wants))
+    run, _ = with_tuned_decisions(run, (definition for definition, _ in wants))
     place = _Place(run, compute(run.queries, wants), grouping, grouping.groups.index(request.group))
     return Explanation(shown_name, asked, tuple(place.reading(d, who) for d, who in meant.items()))
 

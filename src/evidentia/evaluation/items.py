@@ -67,15 +67,17 @@ def plan_for_items(
     signals, notes = signals_for(items, confidence)
     requests = _requests(measures if measures is not None else _usual(items, loss, coverage))
     plain = tuple(dict.fromkeys(request.definition for request in requests if not request.group))
-    gaps = {d: reason for d in plain if (reason := _lacking(d, items))}
-    by_item = item_wants((d for d in plain if gaps.get(d) in {None, OWN_RANGES}), items.questionnaire)
+    impossible = {d: reason for d in plain if (reason := _lacking(d, items))}
+    by_item = item_wants((d for d in plain if impossible.get(d) in {None, OWN_RANGES}), items.questionnaire)
     named, only = _named_items(requests, items, by_item)
-    wants = (*wants_for((d for d in plain if d not in gaps), signals), *by_item, *named)
+    wants = (*wants_for((d for d in plain if d not in impossible), signals), *by_item, *named)
     if not wants:
-        raise InputError(f"Nothing of what was asked for can be computed on this run: {next(iter(gaps.values()))}.")
+        raise InputError(
+            f"Nothing of what was asked for can be computed on this run: {next(iter(impossible.values()))}."
+        )
     curves = {"risk_coverage"} if any(ordered(d) for d, _ in wants) else set()
     curves |= {TOTALS} if any(d.population.unit == "participant" for d, _ in wants) else set()
-    return ItemPlan(wants, tuple(gaps.items()), only, frozenset(curves), signals=signals, notes=notes)
+    return ItemPlan(wants, tuple(impossible.items()), only, frozenset(curves), signals=signals, notes=notes)
 
 
 def _usual(items: Items, loss: str | None, coverage: Iterable[object] | None) -> tuple[str, ...]:

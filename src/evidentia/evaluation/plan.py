@@ -75,7 +75,7 @@ def _met(need: str, run: Run) -> bool:
     queries, tune = run.queries, run.tune
     if need == "tune":
         return tune is not None and queries.has("fold") and shared_score(tune, queries) is not None
-    if need == "items":
+    if need in {"items", "questionnaire"}:
         return False
     if need == "complete":
         return queries.complete
@@ -97,9 +97,19 @@ class MeasurePlan:
     """
 
     wants: tuple[Want, ...]
-    gaps: tuple[tuple[Definition, str], ...] = ()
+    impossible: tuple[tuple[Definition, str], ...] = ()  # what cannot be computed, and why
     only: Mapping[Key, frozenset[Group]] = field(default_factory=dict)
     curves: frozenset[str] = frozenset()
+
+    @property
+    def definitions(self) -> tuple[Definition, ...]:
+        """The definitions that are computed, each once."""
+        return tuple(dict.fromkeys(definition for definition, _ in self.wants))
+
+    @property
+    def overall(self) -> tuple[Definition, ...]:
+        """The definitions that are reported over the whole run, each once."""
+        return tuple(dict.fromkeys(definition for definition, grouping in self.wants if not grouping.columns))
 
     def reports(self, definition: Definition, grouping: Grouping, group: Group) -> bool:
         """Whether the number of this group is part of the result."""
@@ -109,7 +119,7 @@ class MeasurePlan:
     def not_computed(self, profile: Profile) -> tuple[NotComputed, ...]:
         """What cannot be computed, gathered by family and reason."""
         gathered: dict[tuple[str, str], list[str]] = {}
-        for definition, reason in self.gaps:
+        for definition, reason in self.impossible:
             gathered.setdefault((definition.measure.family, reason), []).append(definition.name(profile))
         return tuple(NotComputed(family, reason, tuple(names)) for (family, reason), names in gathered.items())
 
@@ -127,13 +137,13 @@ def plan_for(run: Run, profile: Profile, names: Iterable[str], by: Sequence[str]
     groupings = {c: g for c in (*STANDARD_GROUPS, *by) if (g := grouping_by(run.queries, c)) is not None}
     wants: dict[Key, Want] = {}
     only: dict[Key, frozenset[Group]] = {}
-    gaps: dict[Definition, str] = {}
+    impossible: dict[Definition, str] = {}
     for name in names:
         request = resolve(name, profile)
         definition = request.definition
         reason = unmet(definition, run)
         if reason is not None:
-            gaps[definition] = reason
+            impossible[definition] = reason
             continue
         if request.group:
             _refuse_criterion_of_criteria(definition, request.group)
@@ -149,7 +159,7 @@ def plan_for(run: Run, profile: Profile, names: Iterable[str], by: Sequence[str]
             only.pop((definition, grouping.columns), None)
             wants.setdefault((definition, grouping.columns), (definition, grouping))
     ordered = sorted(wants.values(), key=lambda want: bool(want[1].columns))  # the whole run first, then group by group
-    return MeasurePlan(tuple(ordered), tuple(gaps.items()), only, curves_of(d.measure.base for d, _ in ordered))
+    return MeasurePlan(tuple(ordered), tuple(impossible.items()), only, curves_of(d.measure.base for d, _ in ordered))
 
 
 def _groupings_of(
@@ -191,12 +201,11 @@ def grouping_of(group: Group, run: Run) -> Grouping:
     return grouping
 
 
-def with_tuned_decisions(run: Run, plan: MeasurePlan) -> tuple[Run, Thresholds]:
-    """Choose the thresholds that tuned definitions ask for, and add their decisions to the queries."""
+def with_tuned_decisions(run: Run, definitions: Iterable[Definition]) -> tuple[Run, Thresholds]:
+    """Choose the thresholds that tuned definitions ask for; the run with their decisions, and the thresholds by cut and fold."""
     decisions: dict[str, Decisions] = {}
     thresholds: dict[str, Mapping[str, Threshold]] = {}
-    for definition, _ in plan.wants:
-        args = definition.args
+    for args in (definition.args for definition in definitions):
         if args.get("threshold") != "tuned" or str(args.cut) in decisions:
             continue
         assert run.tune is not None

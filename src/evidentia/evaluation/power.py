@@ -10,7 +10,7 @@ import numpy as np
 
 from evidentia.errors import InputError, UnknownNameError, typed
 from evidentia.evaluation.cluster_sums import per_cluster
-from evidentia.evaluation.plan import OVERALL, MeasurePlan, unmet, with_tuned_decisions
+from evidentia.evaluation.plan import unmet, with_tuned_decisions
 from evidentia.measures import Definition, profile_named, resolve
 from evidentia.measures.core import Additive
 from evidentia.stats.power import Certificate, certificate, certifies, posts_for_power
@@ -86,7 +86,7 @@ def _observed(run: Run, definition: Definition, kind: Additive, needs: Certifica
     if reason is not None:
         raise InputError(f"{definition.measure.base}: {reason}.")
     assert kind.fraction is not None
-    run, _ = with_tuned_decisions(run, MeasurePlan(((definition, OVERALL),)))
+    run, _ = with_tuned_decisions(run, (definition,))
     good, everything = kind.fraction(per_cluster(run.queries, kind.statistic, definition.args), definition.args)
     there = everything > 0
     units, hits, posts = float(everything.sum()), float(good.sum()), int(there.sum())

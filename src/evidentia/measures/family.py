@@ -1,4 +1,4 @@
-"""A family of measures and the decorators that define its members: a mean, a function of sums, or a sweep."""
+"""A family of measures and the decorators that define its members: mean, sums, ratio, sweep and fit."""
 
 from __future__ import annotations
 
@@ -83,8 +83,8 @@ class Family:
         self.common = common
         self.measures: list[Measure] = []
 
-    def alike(self, **common: Unpack[About]) -> Family:
-        """The same family with other common answers, for members that share them."""
+    def with_common(self, **common: Unpack[About]) -> Family:
+        """The same family with other common fields; members defined through it join the same list."""
         other = Family(self.name)
         other.common = {**self.common, **common}
         other.measures = self.measures

@@ -68,7 +68,7 @@ family = Family(
     reference=SOURCE,
     groups=frozenset({"fold", "criterion", "slice"}),  # within one state these figures are constants
 )
-rates = family.alike(
+rates = family.with_common(
     population=ALL,
     direction="neither",
     reasons=("no queries",),

@@ -65,9 +65,7 @@ def hits(ranks: Ragged, k: int | None) -> Floats:
     """
     if k is None:
         return ranks.lengths.astype(float)
-    inside = np.concatenate([[0], np.cumsum(ranks.values <= k)])
-    counts: Floats = (inside[ranks.offsets[1:]] - inside[ranks.offsets[:-1]]).astype(np.float64)
-    return counts
+    return _count(ranks, ranks.values <= k)
 
 
 def recall(ranks: Ragged, n_gold: Ints, k: int | None) -> Floats:
@@ -88,8 +86,14 @@ def precision(ranks: Ragged, depth: Ints | int) -> Floats:
     (array([0.5, 0. ]), array([0.5, 0. ]))
     """
     within = ranks.values <= np.repeat(np.broadcast_to(depth, len(ranks.offsets) - 1), ranks.lengths)
-    inside = np.concatenate([[0], np.cumsum(within)])
-    return _divide((inside[ranks.offsets[1:]] - inside[ranks.offsets[:-1]]).astype(float), depth)
+    return _divide(_count(ranks, within), depth)
+
+
+def _count(ranks: Ragged, chosen: Bools) -> Floats:
+    """How many gold candidates of every query are chosen."""
+    before = np.concatenate([[0], np.cumsum(chosen)])
+    counts: Floats = (before[ranks.offsets[1:]] - before[ranks.offsets[:-1]]).astype(np.float64)
+    return counts
 
 
 def reciprocal_rank(ranks: Ragged, k: int | None) -> Floats:

@@ -203,7 +203,7 @@ def _cut(sums: Floats, answers: Answers, args: Args) -> dict[str, object]:
     return {"cut": int(args.level)}
 
 
-shares = family.alike(
+shares = family.with_common(
     direction="higher", bounds=(0.0, 1.0), reference=MANSKI, choices=BOUND_CHOICES, params=(BOUND,), cut="cut"
 )
 shares.add(

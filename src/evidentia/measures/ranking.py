@@ -13,6 +13,7 @@ from evidentia.tables.queries import Queries, Ragged
 
 NORM = Parameter("norm", ("gold", "found", "min", "min_eff"), "gold")
 DEPTH = Parameter("depth", ("k", "k_eff"), "k")
+MANNING = "Manning, Raghavan, Schuetze, Introduction to Information Retrieval, ch. 8 (2008)"
 POP_CHOICES = {
     "pop=positives": "queries with evidence only",
     "pop=all": "every query; one without gold scores 0, so the figure falls with the share of positives",
@@ -32,6 +33,7 @@ family = Family(
 
 
 def _ranks(queries: Queries) -> tuple[Ragged, Ints, Ints]:
+    """Ranks of the gold sentences, and how many are gold and are ranked; the family's ``requires`` guarantees them."""
     assert queries.gold_ranks is not None
     assert queries.n_gold is not None
     assert queries.n_ranked is not None
@@ -43,7 +45,7 @@ def _ranks(queries: Queries) -> tuple[Ragged, Ints, Ints]:
     label="Recall at K",
     formula="|gold in the top K| / |gold|",
     meaning="The share of the evidence sentences that a reader of the top K sees.",
-    reference="Manning, Raghavan, Schuetze, Introduction to Information Retrieval, ch. 8 (2008)",
+    reference=MANNING,
     conventions={
         "trec_eval": "recall_K: the same",
         "ranx": "the same; its users sometimes expect min(|gold|, K) below the line",
@@ -62,7 +64,7 @@ def recall(queries: Queries, args: Args) -> Floats:
     params=(DEPTH, POPULATION, AVERAGE),
     formula="|gold in the top K| / K; with depth=k_eff the divisor is min(K, |ranked|)",
     meaning="The share of the top K sentences that are evidence; with one gold sentence it cannot exceed 1/K.",
-    reference="Manning, Raghavan, Schuetze, Introduction to Information Retrieval, ch. 8 (2008)",
+    reference=MANNING,
     choices={"depth=k": "divide by K", "depth=k_eff": "divide by min(K, |ranked|)", **POP_CHOICES},
     conventions={"trec_eval": "P_K: depth=k", "ranx": "depth=k", "empty gold": EMPTY_GOLD},
 )
@@ -80,7 +82,7 @@ def precision(queries: Queries, args: Args) -> Floats:
     label="Hit rate at K",
     formula="1 if any gold sentence is in the top K, else 0",
     meaning="The share of queries where a reader of the top K sees at least one evidence sentence.",
-    reference="Manning, Raghavan, Schuetze, Introduction to Information Retrieval, ch. 8 (2008)",
+    reference=MANNING,
     conventions={"trec_eval": "success_K: the same", "empty gold": EMPTY_GOLD},
 )
 def hit_rate(queries: Queries, args: Args) -> Floats:
@@ -138,7 +140,7 @@ def ndcg(queries: Queries, args: Args) -> Floats:
     return kernels.ndcg(ranks, n_gold, args.k)
 
 
-first_hit = family.alike(
+first_hit = family.with_common(
     meaning="How soon the first evidence sentence comes; a harmonic mean, so 1/MRR is not an expected rank.",
     reference="Voorhees, The TREC-8 question answering track report (1999)",
 )

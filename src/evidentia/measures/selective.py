@@ -154,7 +154,7 @@ def _cmax(curves: Curves, args: Args) -> Outcome:
     return Outcome(share, np.zeros(len(share), np.int8))
 
 
-risk_areas = family.alike(reference=GEIFMAN, choices={**TIES_CHOICES, **LOSS_CHOICES})
+risk_areas = family.with_common(reference=GEIFMAN, choices={**TIES_CHOICES, **LOSS_CHOICES})
 risk_areas.add(
     "AURC",
     Selective(_full("risks")),
@@ -194,7 +194,7 @@ risk_areas.add(
     choices={**TIES_CHOICES, **LOSS_CHOICES, **COMMON_CHOICE},
 )
 
-joint_areas = family.alike(reference=TRAUB, choices={**TIES_CHOICES, **LOSS_CHOICES})
+joint_areas = family.with_common(reference=TRAUB, choices={**TIES_CHOICES, **LOSS_CHOICES})
 joint_areas.add(
     "AUGRC",
     Selective(_full("joint")),

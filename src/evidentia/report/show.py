@@ -1,4 +1,4 @@
-"""Numbers as every form of a report shows them: terminal, page (its JavaScript too), Markdown and LaTeX have the same digits."""
+"""Numbers as every form of a report shows them: page, Markdown and LaTeX have the same digits, a terminal fewer of p values."""
 
 from __future__ import annotations
 

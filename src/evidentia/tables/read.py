@@ -30,6 +30,11 @@ from evidentia.tables.table import Table
 from evidentia.tables.uids import coded
 
 _FOLLOWS_FROM_SEPARATOR = ("SELECTED_NOT_RANKED", "GOLD_NOT_CANDIDATE", "RANKING_LEAVES_POST", "IS_GOLD_CONTRADICTION")
+_COLUMNS = {  # by role: the columns that are read, and those that must be there
+    "run": (PER_QUERY, ("post_id", "criterion_id")),
+    "tune": (PER_QUERY, ("post_id", "criterion_id")),
+    "candidates": (CANDIDATES, ("post_id", "criterion_id", "sent_uid", "score")),
+}
 
 
 def read_run(
@@ -94,20 +99,20 @@ def read_run(
     with unpacking(max_bytes):
         run = reader.table("run", source, mapping, by)
         pool = None if candidates is None else reader.table("candidates", candidates, candidates_mapping)
-        tuned_on = None if tune is None else reader.table("tune", tune, mapping)
+        tune_table = None if tune is None else reader.table("tune", tune, mapping)
     read_card = reader.card(card)
     if run is None or reader.problems:
         raise InputError(*reader.problems)
-    inputs = _Inputs(run, pool, tuned_on, read_card, tuple(reader.sources))
+    inputs = _Inputs(run, pool, tune_table, read_card, tuple(reader.sources))
     problems = [problem for table in inputs.tables for problem in table.problems]
     checked = _check(inputs, problems, by)
-    judged = not allow_disjoint and all(problem.code in _FOLLOWS_FROM_SEPARATOR for problem in problems)
-    warned = _overlaps(checked, problems) if judged else ()
+    check_overlap = not allow_disjoint and all(problem.code in _FOLLOWS_FROM_SEPARATOR for problem in problems)
+    overlap_warnings = _overlaps(checked, problems) if check_overlap else ()
     if problems:
         raise InputError(*problems)
-    for words in warned:
+    for words in overlap_warnings:
         warnings.warn(words, InputWarning, stacklevel=2)
-    return _run(inputs, checked, by, warned)
+    return _build_run(inputs, checked, by, overlap_warnings)
 
 
 def validate_run(source: object, **options: Any) -> tuple[Problem, ...]:
@@ -124,6 +129,10 @@ def validate_run(source: object, **options: Any) -> tuple[Problem, ...]:
     -------
     tuple of Problem
         Each with a ``code`` and a ``message``; empty if the run is valid.
+
+    Notes
+    -----
+    Warnings of ``read_run`` are issued here too.
 
     Examples
     --------
@@ -185,13 +194,6 @@ class _Reader:
         except InputError as error:
             self.problems.extend(error.problems)
             return None
-
-
-_COLUMNS = {  # by role, and which of them must be there
-    "run": (PER_QUERY, ("post_id", "criterion_id")),
-    "tune": (PER_QUERY, ("post_id", "criterion_id")),
-    "candidates": (CANDIDATES, ("post_id", "criterion_id", "sent_uid", "score")),
-}
 
 
 def _check(inputs: _Inputs, problems: list[Problem], by: Sequence[str]) -> _Checked:
@@ -265,13 +267,13 @@ def _no_labels(inputs: _Inputs, split: Split, pool: Pool | None) -> list[Problem
     return problems
 
 
-def _run(inputs: _Inputs, checked: _Checked, by: Sequence[str], warned: tuple[str, ...]) -> Run:
+def _build_run(inputs: _Inputs, checked: _Checked, by: Sequence[str], overlap_warnings: tuple[str, ...]) -> Run:
     split = checked.split
     folds = fold_labels(split.eval)
     order = canonical_order(split.eval)
-    evaluated, queries = _part(split.eval, order, folds, by)
-    pool_arrays, pool_frame = _pool(checked, order)
-    tune_frame, tune, orphans = _tune(split.tune, folds, by)
+    evaluated, queries = _build_part(split.eval, order, folds, by)
+    pool_arrays, pool_frame = _build_pool(checked, order)
+    tune_frame, tune, orphans = _build_tune(split.tune, folds, by)
     left_out = {"TRAIN rows": split.train.frame.height, "TUNE rows of folds without EVAL rows": orphans}
     return Run(
         queries=replace(queries, candidates=pool_arrays),
@@ -283,7 +285,7 @@ def _run(inputs: _Inputs, checked: _Checked, by: Sequence[str], warned: tuple[st
         card=inputs.card,
         left_out=MappingProxyType({reason: n for reason, n in left_out.items() if n}),
         notes=(
-            *warned,
+            *overlap_warnings,
             *inputs.run.notes,
             *split.notes,
             *(note for table in inputs.tables[1:] for note in table.notes),
@@ -291,14 +293,17 @@ def _run(inputs: _Inputs, checked: _Checked, by: Sequence[str], warned: tuple[st
     )
 
 
-def _part(table: Table, order: Ints, folds: tuple[str, ...], by: Sequence[str]) -> tuple[pl.DataFrame, Queries]:
+def _build_part(table: Table, order: Ints, folds: tuple[str, ...], by: Sequence[str]) -> tuple[pl.DataFrame, Queries]:
     ordered = table.take(order)
     ordered = replace(ordered, frame=completed(ordered))
     slices = [column for column in by if ordered.has(column)]
     return written(ordered.frame), build(ordered, folds=folds, by=slices)
 
 
-def _tune(table: Table, folds: tuple[str, ...], by: Sequence[str]) -> tuple[pl.DataFrame | None, Queries | None, int]:
+def _build_tune(
+    table: Table, folds: tuple[str, ...], by: Sequence[str]
+) -> tuple[pl.DataFrame | None, Queries | None, int]:
+    """The TUNE rows of folds that have EVAL rows, as frame and arrays, and how many rows were left out."""
     rows = np.arange(table.frame.height)
     if folds and table.has("fold"):
         rows = table.rows(pl.col("fold").is_in(folds))
@@ -307,11 +312,11 @@ def _tune(table: Table, folds: tuple[str, ...], by: Sequence[str]) -> tuple[pl.D
         return None, None, orphans
     table = table.take(rows)
     own_folds = folds if table.has("fold") else ()
-    frame, queries = _part(table, canonical_order(table, own_folds), own_folds, by)
+    frame, queries = _build_part(table, canonical_order(table, own_folds), own_folds, by)
     return frame, queries, orphans
 
 
-def _pool(checked: _Checked, order: Ints) -> tuple[Candidates | None, pl.DataFrame | None]:
+def _build_pool(checked: _Checked, order: Ints) -> tuple[Candidates | None, pl.DataFrame | None]:
     if checked.pool is None:
         return None, None
     arrays, frame = gather(marked(checked.pool, checked.uid, checked.split.eval), order)
