@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -27,7 +27,6 @@ HEADLINE = (
     *("MRR", "MRR@10", "SelectedK", "EvidenceRecall", "EvidencePrecision", "ScreeningSensitivity"),
     *("ScreeningFNPer1000", "AlertPrecision", "AlertsPer1000", "ExactMatch"),
 )
-UNVERIFIED = "not yet verified (evidentia verify OUT)"
 DISCLAIMER = "[dim]Research software, not a medical device.[/]"
 
 
@@ -41,24 +40,22 @@ def print_result(
     console = Console(highlight=False)
     if evaluation.profile == "selective":
         _print_items(console, evaluation, everything)
-        data = (
-            "items.csv, tables, figures"
-            if evaluation.comparison is None
-            else "items.csv, against_items.csv, tables, figures"
-        )
+        other = "" if evaluation.comparison is None else "against_items.csv, "
+        files = f"items.csv, {other}tables, figures"
     else:
         _print_queries(console, evaluation, everything)
-        data = "per_query.csv, tables"
+        files = "per_query.csv, tables"
     _print_findings(console, evaluation)
     if evaluation.profile != "selective":
         statuses = Counter(check.status for check in evaluation.checks)
         checks = ", ".join(f"{count} {status}" for status, count in statuses.items())
         line = f"{len(evaluation):,} numbers; checks: {checks}"
-        console.print(line if verified else f"{line}; {UNVERIFIED}")
+        command = "" if out is None else f" (evidentia verify {escape(str(out))})"
+        console.print(line if verified else f"{line}; not yet verified{command}", soft_wrap=True)
     if verified:
         console.print(verified, soft_wrap=True)
     if out is not None:
-        print_place(console, out, f"summary.json, {data}, manifest.json")
+        print_place(console, out, f"summary.json, {files}, manifest.json")
     console.print(DISCLAIMER)
 
 
@@ -72,12 +69,12 @@ def _print_queries(console: Console, evaluation: Evaluation, everything: bool) -
     columns: Columns = {"over folds": _folds, "n": lambda estimate: f"{estimate.n:,}"}
     if console.width >= ROOMY:  # what numbers speak of is said where there is room, and never at their cost
         columns["of"] = lambda estimate: estimate.population
-    console.print(estimate_table(evaluation, chosen, lambda estimate: estimate.name, columns))
+    console.print(_estimate_table(evaluation, chosen, lambda estimate: estimate.name, columns))
     if left:
         console.print(f"[dim]{left:,} more in summary.json[/]")
     if evaluation.not_computed:
         console.print("[bold]Not computed[/] [dim](names in summary.json)[/]")
-        console.print(_gaps(evaluation))
+        console.print(_not_computed_table(evaluation))
     _print_marks(console, evaluation)
     _print_losses(console, evaluation)
 
@@ -93,7 +90,7 @@ def _chosen(evaluation: Evaluation, *, everything: bool) -> tuple[list[Estimate]
     return every[:most], len(every[most:])
 
 
-def _gaps(evaluation: Evaluation) -> Table:
+def _not_computed_table(evaluation: Evaluation) -> Table:
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="yellow", no_wrap=True)
     table.add_column(justify="right", no_wrap=True)
@@ -150,7 +147,7 @@ def _print_items(console: Console, evaluation: Evaluation, everything: bool) -> 
         console.print(f"\nConfidences by excess AURC, best first: {ranked}")
     _print_item_marks(console, evaluation)
     if evaluation.comparison is not None:
-        _print_comparison(console, evaluation.comparison, str(data["unit"]))
+        _print_item_comparison(console, evaluation.comparison, str(data["unit"]))
 
 
 def _print_table(console: Console, title: str, table: Table) -> None:
@@ -183,7 +180,7 @@ def _areas(evaluation: Evaluation, signal: str | None, everything: bool) -> Tabl
         return "" if spread is None else f"{fixed(spread['best'])} to {fixed(spread['worst'])}"
 
     columns: Columns = {"plateau": plateau, "ties: best to worst": ties}
-    return estimate_table(evaluation, chosen, lambda estimate: estimate.measure, columns)
+    return _estimate_table(evaluation, chosen, lambda estimate: estimate.measure, columns)
 
 
 def _by_item(evaluation: Evaluation) -> Table:
@@ -209,7 +206,7 @@ def _totals(evaluation: Evaluation) -> Table:
         return "" if count is None else f"{count:,} undecided"
 
     columns: Columns = {"n": lambda estimate: f"{estimate.n:,}", "": undecided}
-    return estimate_table(evaluation, chosen, lambda estimate: estimate.measure, columns)
+    return _estimate_table(evaluation, chosen, lambda estimate: estimate.measure, columns)
 
 
 def _coverages(evaluation: Evaluation) -> Table:
@@ -248,12 +245,16 @@ def _print_item_marks(console: Console, evaluation: Evaluation) -> None:
 
 def _print_findings(console: Console, evaluation: Evaluation) -> None:
     """The notes of a result, and the checks that failed or warn."""
-    for note in evaluation.notes:
-        console.print(f"[yellow]note[/] {escape(note)}")
+    _print_notes(console, evaluation.notes)
     for check in evaluation.checks:
         if check.status in {"failed", "warning"}:
             words = "[bold red]check failed[/]" if check.status == "failed" else "[yellow]check warns[/]"
             console.print(f"{words} {check.code} {escape(check.title)}: {escape(check.message)}")
+
+
+def _print_notes(console: Console, notes: Iterable[str]) -> None:
+    for note in notes:
+        console.print(f"[yellow]note[/] {escape(note)}")
 
 
 def print_place(console: Console, out: Path, files: str) -> None:
@@ -275,7 +276,7 @@ def number_table(first: str, *others: str) -> Table:
     return table
 
 
-def estimate_table(
+def _estimate_table(
     evaluation: Evaluation, estimates: Sequence[Estimate], name: Callable[[Estimate], str], further: Columns
 ) -> Table:
     """Numbers with their intervals and further columns; a column without a single cell is left out."""
@@ -314,7 +315,8 @@ def _short(value: float, sign: str = "") -> str:
     return fixed(value, 4 if abs(value) < 10 else 2, sign)
 
 
-def _print_comparison(console: Console, comparison: SelectiveComparison, unit: str) -> None:
+def _print_item_comparison(console: Console, comparison: SelectiveComparison, unit: str) -> None:
+    """Two runs of items: their coverages, the paired differences by confidence, and what was not compared."""
     first, second = escape(comparison.baseline), escape(comparison.system)
     console.print(
         f"\n[bold]{second}[/] (B) minus [bold]{first}[/] (A): the same {counted(comparison.participants, unit)} and draws"
@@ -324,18 +326,17 @@ def _print_comparison(console: Console, comparison: SelectiveComparison, unit: s
     console.print(
         f"Cmax {fixed(cmax[0])} ({first}) and {fixed(cmax[1])} ({second}); common coverage {fixed(comparison.common_coverage)}"
     )
-    shown_deltas = [d for d in comparison.deltas if d.p is not None and "plateau" not in d.name and _headline(d)]
+    shown_deltas = [d for d in comparison.deltas if d.p is not None and "plateau" not in d.name and _on_screen(d)]
     for signal in dict.fromkeys(d.name.partition("[")[2] for d in shown_deltas):
         if signal:
             console.print(f"[bold]{escape(signal.rstrip(']'))}[/]")
-        console.print(delta_grid([d for d in shown_deltas if d.name.partition("[")[2] == signal], both=True))
+        console.print(_delta_table([d for d in shown_deltas if d.name.partition("[")[2] == signal], both=True))
     for kind, reason in _refusals(comparison):
         console.print(f"[yellow]{kind}[/] {escape(reason)}")
-    for note in comparison.notes:
-        console.print(f"[yellow]note[/] {escape(note)}")
+    _print_notes(console, comparison.notes)
 
 
-def _headline(delta: Delta) -> bool:
+def _on_screen(delta: Delta) -> bool:
     """Areas over all common coverages, the mean loss at each one, answers and what is decided; the rest is in the tables."""
     if delta.family == "questionnaire":
         return "bound=" not in delta.name
@@ -369,7 +370,7 @@ def print_comparison(comparison: Comparison, out: Path | None) -> None:
         base = [delta for delta in mine if delta.family == "measures"]
         shown_ones = [delta for delta in base if delta.name in HEADLINE] or base[:MOST]
         console.print(f"\n[bold]{escape(system)}[/] against {escape(baseline)}")
-        console.print(delta_grid(shown_ones))
+        console.print(_delta_table(shown_ones))
         if len(base) > len(shown_ones) == MOST:
             console.print(f"[dim]{len(base) - MOST:,} more in comparison.json[/]")
         _print_delta_notes(console, shown_ones, mine)
@@ -378,13 +379,12 @@ def print_comparison(comparison: Comparison, out: Path | None) -> None:
             counts = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common())
             if counts:
                 console.print(f"{words}: {counts}")
-    for note in comparison.notes:
-        console.print(f"[yellow]note[/] {escape(note)}")
+    _print_notes(console, comparison.notes)
     if out is not None:
         print_place(console, out, "comparison.json, tables, manifest.json")
 
 
-def delta_grid(deltas: Sequence[Delta], *, both: bool = False) -> Table:
+def _delta_table(deltas: Sequence[Delta], *, both: bool = False) -> Table:
     """Differences with intervals and verdicts; ``both`` shows the values of A and B, and marks no warnings."""
     heads = ("A", "B", "B - A") if both else ("value", "delta")
     table = number_table("measure", *heads, "interval", "p", "verdict")
@@ -399,20 +399,20 @@ def delta_grid(deltas: Sequence[Delta], *, both: bool = False) -> Table:
     return table
 
 
-def _print_delta_notes(console: Console, shown: Sequence[Delta], every: Sequence[Delta]) -> None:
+def _print_delta_notes(console: Console, displayed: Sequence[Delta], every: Sequence[Delta]) -> None:
     """What the marks mean, each warning once with the measures it is about; and where the two populations differ."""
     about: dict[str, list[str]] = {}
-    for delta in shown:
+    for delta in displayed:
         for warning in delta.warnings:
             about.setdefault(warning, []).append(delta.name)
     for warning, names in about.items():
-        subject = "all of these" if len(names) == len(shown) > 1 else ", ".join(names)
+        subject = "all of these" if len(names) == len(displayed) > 1 else ", ".join(names)
         console.print(f"[yellow]*[/] {escape(subject)}: {escape(warning)}")
-    more = sum(bool(delta.warnings) for delta in every) - sum(bool(delta.warnings) for delta in shown)
+    more = sum(bool(delta.warnings) for delta in every) - sum(bool(delta.warnings) for delta in displayed)
     if more:
         console.print(
             f"[yellow]*[/] {more:,} more, per criterion or in minor measures; each says why in comparison.json"
         )
-    sizes = [f"{escape(d.name)} {d.system_n:,} against {d.n:,}" for d in shown if d.system_n != d.n]
+    sizes = [f"{escape(d.name)} {d.system_n:,} against {d.n:,}" for d in displayed if d.system_n != d.n]
     if sizes:
         console.print(f"n of the two: {', '.join(sizes)}")
