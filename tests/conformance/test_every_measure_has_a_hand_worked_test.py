@@ -30,17 +30,18 @@ def worked() -> frozenset[queries.Key]:
 
 
 def test_every_registered_measure_has_a_hand_worked_test(worked: frozenset[queries.Key]) -> None:
-    assert without_a_test(MEASURES, worked) == []
+    lacking = without_a_test(MEASURES, worked)
+    assert lacking == [], f"no test in tests/measures/test_hand_worked_*.py is marked @hand_worked for {lacking}"
 
 
 def test_a_new_measure_without_a_hand_worked_test_is_reported(worked: frozenset[queries.Key]) -> None:
     dummy = replace(MEASURES[0], base="Dummy")
-    assert without_a_test((*MEASURES, dummy), worked) == ["Dummy (cut None)"]
+    assert "Dummy (cut None)" in without_a_test((*MEASURES, dummy), worked)
 
 
 def test_a_new_cut_of_a_known_measure_is_reported_too(worked: frozenset[queries.Key]) -> None:
     recall = next(measure for measure in MEASURES if measure.base == "Recall")
-    assert without_a_test((*MEASURES, replace(recall, cut="coverage")), worked) == ["Recall (cut coverage)"]
+    assert "Recall (cut coverage)" in without_a_test((*MEASURES, replace(recall, cut="coverage")), worked)
 
 
 def test_measures_are_told_apart_by_their_keys() -> None:
