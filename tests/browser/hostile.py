@@ -26,18 +26,19 @@ NAMES = (
     "L" * 80,  # no name may be longer, or have more than five words
     "W\u00fcrde " + "\u6f22" * 60,
 )
+CRITERIA = NAMES[1::2]  # posts and slices have all names
 LONG = "N" * 10_000
 SLICE = '=1+1 "><img src=x onerror=window.pwned=1> </script> datum["x"].y \\end{document}'
 FORMULAS = tuple("=+-@\t\r")
 
 
-def hostile_frame(posts: int = 30) -> pl.DataFrame:
+def hostile_frame(posts: int = 15) -> pl.DataFrame:
     """Every post is asked about every criterion; all names are hostile, and so are the sentences' ids."""
     rows = []
     for i in range(posts):
         post = f"{NAMES[i % len(NAMES)]} {i}"
         uids = [f"{post} s{j}" for j in range(6)]
-        for c, criterion in enumerate(NAMES):
+        for c, criterion in enumerate(CRITERIA):
             label = (i * 7 + c * 3) % 5 == 0
             prob = ((i * 37 + c * 11) % 100) / 100
             state = "NEG" if prob < 0.2 else "POS" if prob >= 0.8 else "UNCERTAIN"

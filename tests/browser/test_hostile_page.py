@@ -17,7 +17,7 @@ from playwright.sync_api import Page
 import evidentia
 from browser.chromium import PHONE, TABS, WIDE, go, settled
 from browser.conftest import Visit
-from browser.hostile import LONG, NAMES, SLICE, hostile_frame, hostile_result, texts_of
+from browser.hostile import CRITERIA, LONG, NAMES, SLICE, hostile_frame, hostile_result, texts_of
 from browser.test_exports import taken
 from evidentia.report.page import Content, read_content, render
 
@@ -79,7 +79,7 @@ def test_nothing_runs_and_nothing_is_wider_than_the_screen(
 def test_names_and_texts_are_shown_as_they_are(visit: Visit, hostile: Hostile) -> None:
     page = visit(hostile.folder / "report.html", tab="numbers")
     shown = page.locator('[data-table="criteria"] tbody th').all_text_contents()
-    assert set(shown) == {*NAMES, "all"}
+    assert set(shown) == {*CRITERIA, "all"}
     assert set(page.locator('[data-table="slice_1"] tbody th').all_text_contents()) == {*NAMES, "all"}
     assert page.locator('[data-table="slice_1"] thead th').first.text_content() == SLICE
     assert f"each {SLICE}" in page.locator("#number-group option").all_text_contents()

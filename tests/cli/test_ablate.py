@@ -42,7 +42,7 @@ BRIEF = ("--no-report", "--no-verify")
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("home")
-    small_corpus(home / "corpus")
+    small_corpus(home / "corpus", criteria=3)
     return home
 
 

@@ -66,11 +66,7 @@ def _comparison(home: Path, *, report: bool = False) -> None:
 
 def _ablation(home: Path) -> None:
     """Two criteria of the small corpus, and neither reranker nor graph: a fifth of the numbers."""
-    small_corpus(home / "corpus")
-    criteria, labels = home / "corpus/criteria.jsonl", home / "corpus/labels.csv"
-    criteria.write_text("".join(criteria.read_text().splitlines(keepends=True)[:2]))
-    kept = [line for line in labels.read_text().splitlines(keepends=True) if ",A.1," in line or ",A.2," in line]
-    labels.write_text(labels.read_text().splitlines(keepends=True)[0] + "".join(kept))
+    small_corpus(home / "corpus", criteria=2)
     config = small_config(home, reranker="none", graph="none")
     config.write_text(config.read_text().replace("platt", "isotonic"))
     ran = command(
