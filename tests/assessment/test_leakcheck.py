@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -136,7 +137,12 @@ def test_too_few_and_other_posts_are_refused(drawn: SyntheticInterviews) -> None
 
 def test_the_command_says_what_it_compared_and_ends_with_0(drawn: SyntheticInterviews, tmp_path: Path) -> None:
     write_interviews(drawn, tmp_path)
+    shipped = files("evidentia.assessment") / "instruments" / "phq8.toml"
+    head, *items = shipped.read_text(encoding="utf-8").replace("cuts = [5, 10, 15, 20]", "cuts = [2]").split("[[item]]")
+    sleep = next(item for item in items if 'id = "Sleep"' in item)  # one item is as good as eight, and faster
+    (tmp_path / "sleep.toml").write_text(f"{head}[[item]]{sleep}", encoding="utf-8")
     words = ["assess", "leakcheck", tmp_path / "transcripts", "--truth", tmp_path / "truth.csv", "--json"]
+    words += ["--instrument", tmp_path / "sleep.toml"]
     outcome = CliRunner().invoke(app, [str(word) for word in words])
     document = json.loads(outcome.output)
     assert (outcome.exit_code, document["passed"], document["eval_posts"]) == (0, True, 25)
