@@ -17,6 +17,8 @@ from hypothesis import settings
 from sampling import is_default, mark_the_rest_slow
 
 os.environ["EVIDENTIA_NO_REPORT"] = "1"
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # else every process that a test starts compiles the package anew
+sys.dont_write_bytecode = False
 for library in (
     "OPENBLAS",
     "OMP",
