@@ -154,7 +154,7 @@ def _reading_lines(reading: DefinitionReading) -> list[str]:
         (top_words, top), (bottom_words, bottom) = reading.numerator, reading.denominator
         lines.append(f"{top_words} {top:,.10g} / {bottom_words} {bottom:,.10g}")
     if reading.value is not None:
-        lines.append(f"= {reading.value:.10g} over {reading.n:,} {reading.population}")
+        lines.append(f"= {reading.value:.10g} (n = {reading.n:,}: {reading.population})")
     if reading.mark is not None:
         lines.append(f"({reading.mark})")
     return lines
