@@ -150,4 +150,4 @@ def test_explain_of_a_group_speaks_about_that_group(files: Files) -> None:
     """A number over all queries under the name of a group would be wrong without a word."""
     ran = evidentia("explain", "Positives[fold=3]", files.per_query)
     value = loads(evidentia("evaluate", files.per_query, "--json").out)["measures"]["Positives[fold=3]"]["value"]
-    assert ran.code == 2 or f"= {value:g} over 48 " in ran.out
+    assert ran.code == 2 or f"= {value:g} (n = 48: " in ran.out
