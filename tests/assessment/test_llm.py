@@ -108,6 +108,21 @@ def test_quotes_of_other_interviews_are_refused(tmp_path: Path) -> None:
         EvidenceOfRun.read(out, "few")
 
 
+def test_a_mode_of_another_tool_has_no_quotes_by_place() -> None:
+    evidence = EvidenceOfRun("theirs", [{"participant_id": "p1", "success": True, "item_signals": {}}])
+    with pytest.raises(InputError, match="The mode 'theirs' keeps no quotes by place"):
+        scorer("http://127.0.0.1:9", evidence=evidence).assess(INTERVIEW)
+
+
+def test_known_quotes_are_not_estimated_again(tmp_path: Path) -> None:
+    out = tmp_path / "run.json"
+    with chat_server(careful) as server:
+        run_file([INTERVIEW], PHQ8, scorer(server.url), out, mode="zero_shot")
+        fresh, known = scorer(server.url), scorer(server.url, evidence=EvidenceOfRun.read(out, "zero_shot"))
+    assert fresh.estimate([INTERVIEW])["calls"] == known.estimate([INTERVIEW])["calls"] + 1
+    assert fresh.estimate([INTERVIEW])["prompt_tokens"] > known.estimate([INTERVIEW])["prompt_tokens"]
+
+
 def test_references_are_balanced_over_scores_and_never_the_person() -> None:
     labelled = synthetic_interviews(60, seed=3)
     references = References(labelled.interviews, labelled.truth, PHQ8)

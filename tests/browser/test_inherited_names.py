@@ -19,8 +19,6 @@ NAMES = (
     *("constructor", "__proto__", "toString", "hasOwnProperty", "valueOf", "isPrototypeOf", "toLocaleString"),
     *("propertyIsEnumerable", "__defineGetter__", "__lookupSetter__", "prototype", "length", "plain"),
 )
-
-
 SLICES = ("kind", "constructor", "__proto__")
 
 

@@ -88,8 +88,7 @@ def edited(tables: SyntheticRun, *columns: pl.Expr) -> SyntheticRun:
 
 def with_decisions(run: Run) -> Run:
     """The run with the thresholds applied that tuned definitions ask for."""
-    wants = tuple((d, OVERALL) for d in DEFINITIONS if unmet(d, run) is None)
-    return with_tuned_decisions(run, [definition for definition, _ in wants])[0]
+    return with_tuned_decisions(run, [d for d in DEFINITIONS if unmet(d, run) is None])[0]
 
 
 def all_cells(

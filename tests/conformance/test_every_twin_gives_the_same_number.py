@@ -20,7 +20,7 @@ FEW = {"resamples": 5, "seed": 7, "report": False}
 
 
 def differing(folder: Path) -> list[str]:
-    """What the twins compute otherwise; tables and figures repeat the summary."""
+    """What the twins compute otherwise, place by place."""
     verification = verify_numbers(folder)
     assert verification.comparisons > 1000
     return [f"{m.where}: {m.reported}, its twin: {m.recomputed}" for m in verification.mismatches]
@@ -32,7 +32,7 @@ def tied() -> SyntheticRun:
 
 
 def one_post() -> SyntheticRun:
-    """One post to evaluate; all others are for TUNE."""
+    """One post to evaluate; the others are TRAIN and TUNE posts."""
     rows, pool = nested().per_query, nested().candidates
     evaluated = pl.col("split") == "EVAL"
     rows = rows.filter(~evaluated | (pl.col("post_id") == rows.filter(evaluated)["post_id"][0]))

@@ -10,7 +10,7 @@ from typing import Any
 from evidentia.assessment.answers import Quote
 from evidentia.assessment.interviews import Interview
 from evidentia.assessment.run import read_run_file, results_of_mode
-from evidentia.errors import InputError
+from evidentia.errors import InputError, shown
 
 
 class EvidenceOfRun:
@@ -18,7 +18,7 @@ class EvidenceOfRun:
 
     def __init__(self, mode: str, results: Sequence[Mapping[str, Any]]) -> None:
         self.mode = mode
-        self._results = {str(result["participant_id"]): result for result in results if result["success"]}
+        self._results = {str(result["participant_id"]): result for result in results if result.get("success")}
 
     @classmethod
     def read(cls, path: Path, mode: str) -> EvidenceOfRun:
@@ -30,9 +30,16 @@ class EvidenceOfRun:
         result = self._results.get(interview.participant_id)
         if result is None:
             return None
-        evidence, signals = result["item_evidence"], result["item_signals"]
-        quotes = {item: tuple(_quote(place, interview) for place in own["quotes"]) for item, own in evidence.items()}
-        return quotes, Counter({item: int(own.get("ungrounded_quotes") or 0) for item, own in signals.items()})
+        try:
+            evidence, signals = result["item_evidence"], result["item_signals"]
+            quotes = {
+                item: tuple(_quote(place, interview) for place in own["quotes"]) for item, own in evidence.items()
+            }
+            return quotes, Counter({item: int(own.get("ungrounded_quotes") or 0) for item, own in signals.items()})
+        except (LookupError, TypeError, AttributeError):
+            raise InputError(
+                f"The mode {shown(self.mode)} keeps no quotes by place: take a mode that `evidentia assess run` wrote."
+            ) from None
 
 
 def _quote(place: Mapping[str, Any], interview: Interview) -> Quote:

@@ -98,13 +98,14 @@ class LlmScorer:
     def estimate(self, interviews: Sequence[Interview]) -> dict[str, int]:
         """About how many calls and tokens a run takes, if every item has evidence."""
         items = len(self.instrument.items)
-        calls = len(interviews) * (1 + (1 if self.settings.together else items) * (1 + self.settings.samples))
-        characters = sum(len(_transcript(i, self.instrument, self.settings.context)) for i in interviews)
+        unread = [interview for interview in interviews if self._known_evidence(interview) is None]
+        scores = (1 if self.settings.together else items) * (1 + self.settings.samples)
+        characters = sum(len(_transcript(i, self.instrument, self.settings.context)) for i in unread)
         fixed = len(SYSTEM) + len(_evidence_request(self.instrument))
         per_item = 900 + 300 * self.settings.shots
         scoring = items * per_item * (1 + self.settings.samples)
-        prompts = characters + len(interviews) * (fixed + scoring)
-        return {"calls": calls, "prompt_tokens": estimated_tokens(prompts)}
+        prompts = characters + len(unread) * fixed + len(interviews) * scoring
+        return {"calls": len(unread) + len(interviews) * scores, "prompt_tokens": estimated_tokens(prompts)}
 
     def _known_evidence(self, interview: Interview) -> tuple[dict[str, tuple[Quote, ...]], Counter[str]] | None:
         """The quotes of an earlier mode, where it has the participant: two modes then differ in their scores alone."""

@@ -260,9 +260,9 @@ def results_of_mode(document: Mapping[str, Any], name: str, mode: str | None) ->
     by_mode = {str(_mode_of(e)): e["results"]["results"] for e in document["experiments"] if _mode_of(e) is not None}
     if mode is None and len(by_mode) == 1:
         mode = next(iter(by_mode))
-    listed = ", ".join(map(shown, by_mode)) or "no modes"
+    listed = ", ".join(map(shown, by_mode)) or "none"
     if mode is None:
-        raise InputError(f"{name} has {listed}. Name one with --mode.")
+        raise InputError(f"{name} has the modes {listed}. Name one with --mode.")
     if mode not in by_mode:
         raise InputError(f"{name} has no mode {typed(mode)}; it has {listed}.")
     return list(by_mode[mode])
