@@ -101,12 +101,14 @@ def learned(
     interviews: Sequence[Interview],
     truth: Mapping[str, Mapping[str, int]],
     instrument: Instrument,
+    *,
     folds: int,
     vectors: bool,
+    llm: Mapping[str, Sequence[float]] | None = None,
 ) -> Answers:
-    """The learned scorer, out of fold, with every item answered."""
+    """The learned scorer, out of fold, with every item answered; ``llm`` are expectations of a language model."""
     settings = LearnedSettings(coverage=1.0, seed=SEED, vectors=vectors)
-    answers = cross_validated(interviews, truth, instrument, settings, folds=folds)
+    answers = cross_validated(interviews, truth, instrument, settings, folds=folds, llm=llm)
     rows = [[answers[i.participant_id][item] for item in instrument.item_ids] for i in interviews]
     scores = np.array([[answer.score for answer in row] for row in rows])
     names = {"expected loss": "expected_loss_confidence", "probability": "learned_probability"}
@@ -197,7 +199,7 @@ def measure(path: Path, corpus: Corpus, *, vectors: bool) -> None:
     assert scores is not None
     truth = np.array([[scores[i.participant_id][item] for item in instrument.item_ids] for i in interviews])
     started = time.monotonic()
-    ours = learned(interviews, scores, instrument, corpus.folds, vectors)
+    ours = learned(interviews, scores, instrument, folds=corpus.folds, vectors=vectors)
     seconds = time.monotonic() - started
     plain = baseline(interviews, truth, instrument, corpus.folds)
     difference, low, high = paired(plain.losses(truth), ours.losses(truth))

@@ -62,6 +62,10 @@ class Instrument:
         """The ids of the items, in their order."""
         return tuple(item.id for item in self.items)
 
+    def item(self, name: str) -> Item:
+        """The item of an id."""
+        return next(item for item in self.items if item.id == name)
+
     def score_of_days(self, days: float) -> int:
         """The score that a number of days stands for."""
         return self.items[0].low + sum(days >= fewest for fewest in self.days[1:])

@@ -261,12 +261,18 @@ def _scale(item: Item) -> int:
 
 
 def _scale_words(item: Item) -> str:
-    """How to answer: a digit with its label, or a digit on a scale for items of many scores."""
+    """How to answer: a digit with its label, or a digit on a scale for items of many scores.
+
+    Without the last sentence a small model reads "I sleep well" as 1.
+    """
     if item.high - item.low + 1 > DIGITS:
-        return "Answer with one digit, 0 (none at all) to 9 (the most severe), or NA if it cannot be told."
-    labels = item.labels or ("not at all", *[""] * (_scale(item) - 2), "very much")
-    words = "; ".join(f"{item.low + n} = {label}" if label else str(item.low + n) for n, label in enumerate(labels))
-    return f"Answer with one digit ({words}), or NA if it cannot be told."
+        low, scale = 0, "one digit, 0 (none at all) to 9 (the most severe)"
+    else:
+        labels = item.labels or ("not at all", *[""] * (_scale(item) - 2), "very much")
+        words = "; ".join(f"{item.low + n} = {label}" if label else str(item.low + n) for n, label in enumerate(labels))
+        low, scale = item.low, f"one digit ({words})"
+    denied = f"If the person says that this does not apply to them, the answer is {low}."
+    return f"Answer with {scale}, or NA if it cannot be told. {denied}"
 
 
 def _digit(text: str, item: Item) -> int | None:

@@ -29,6 +29,7 @@ class References:
         self, interviews: Sequence[Interview], truth: Mapping[str, Mapping[str, int]], instrument: Instrument
     ) -> None:
         self.participants = frozenset(interview.participant_id for interview in interviews)
+        self.instrument = instrument
         finder = StatementFinder(instrument)
         self.by_item: dict[str, list[Reference]] = {item: [] for item in instrument.item_ids}
         for interview in interviews:
@@ -43,17 +44,22 @@ class References:
                     self.by_item[item].append(Reference(interview.participant_id, words[:LONGEST], score))
 
     def nearest(self, item: str, text: str, count: int, *, without: str) -> list[Reference]:
-        """The references most like a text by shared words, one score after the other; lowest scores first."""
+        """The references most like a text by shared words, from every part of the scale alike; lowest scores first.
+
+        The scale has as many parts of the same width as there are references to choose, or one for each score.
+        """
         words = set(text.lower().split())
         candidates = [reference for reference in self.by_item[item] if reference.participant_id != without]
         ranked = sorted(candidates, key=lambda r: (-_likeness(words, r.text), r.participant_id))
-        by_score: dict[int, list[Reference]] = {}
+        asked = self.instrument.item(item)
+        scores = asked.high - asked.low + 1
+        parts: dict[int, list[Reference]] = {}
         for reference in ranked:
-            by_score.setdefault(reference.score, []).append(reference)
+            parts.setdefault((reference.score - asked.low) * min(count, scores) // scores, []).append(reference)
         chosen: list[Reference] = []
         depth = 0
-        while len(chosen) < count and any(len(own) > depth for own in by_score.values()):
-            level = [own[depth] for own in by_score.values() if len(own) > depth]
+        while len(chosen) < count and any(len(own) > depth for own in parts.values()):
+            level = [own[depth] for own in parts.values() if len(own) > depth]
             chosen += sorted(level, key=lambda r: -_likeness(words, r.text))[: count - len(chosen)]
             depth += 1
         return sorted(chosen, key=lambda r: r.score)
