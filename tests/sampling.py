@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 Test = TypeVar("Test", bound=Callable[..., Any])
-SHARE, LEAST = 25, 5  # examples of a property in the default run: of a hundred, and at least
+SHARE, LEAST = 15, 5  # examples of a property in the default run: of a hundred, and at least
 
 settings.register_profile("whole", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("sample", settings.get_profile("whole"), print_blob=True)  # told apart by its name only

@@ -41,6 +41,7 @@ def failed(drawn: SyntheticInterviews, fold: Callable[..., LearnedScorer] = fold
     return {finding.code: finding.message for finding in result.findings if finding.status == "failed"}
 
 
+@pytest.mark.slow
 def test_the_scorer_passes_as_it_is(drawn: SyntheticInterviews) -> None:
     assert failed(drawn) == {}
 

@@ -131,6 +131,15 @@ def test_references_are_balanced_over_scores_and_never_the_person() -> None:
     assert "7" not in {reference.participant_id for reference in references.nearest("Sleep", "sleep", 50, without="7")}
 
 
+def test_references_of_a_long_scale_come_from_all_its_parts() -> None:
+    total = Instrument("total", "Total", (Item("total", "How depressed are you?", 0, 27),))
+    said = {score: " ".join(["I cannot sleep", *map(str, range(score))]) for score in range(28)}
+    people = [Interview(str(score), (Turn(words, True),)) for score, words in said.items()]
+    references = References(people, {str(score): {"total": score} for score in said}, total)
+    chosen = references.nearest("total", "I cannot sleep", 4, without="0")  # the nearest of each quarter of the scale
+    assert [reference.score for reference in chosen] == [1, 7, 14, 21]
+
+
 def test_items_of_many_scores_are_asked_for_on_ten_digits() -> None:
     total = Instrument("total", "Total", (Item("total", "How depressed are you?", 0, 27, keywords=("sleep",)),))
 

@@ -82,6 +82,7 @@ def test_kinds_count_what_the_library_counts(page: Page, result: Result) -> None
     assert counts(page)["wrong K"] == len(wrong_k(result))
 
 
+@pytest.mark.slow
 def test_filters_by_criterion_and_stage_leave_what_fits(page: Page, result: Result) -> None:
     table = {row[0]: row for row in result.table("attribution").rows()}
     columns, missed = result.table("attribution").columns, wrong(result)["missed"]
@@ -135,6 +136,7 @@ def _split(cell: str) -> list[str]:
     return cell.split("|") if cell else []
 
 
+@pytest.mark.slow
 def test_scores_are_those_of_the_candidates(page: Page, result: Result) -> None:
     candidates = _candidates(result)
     for row in listed_first(page)[:5]:
@@ -158,6 +160,7 @@ def _candidates(result: Result) -> dict[tuple[str, str, str], float]:
     }
 
 
+@pytest.mark.slow
 def test_keys_walk_the_list(page: Page) -> None:
     rows = listed_first(page)
     page.focus(f"#errors-row-{rows[0]}")

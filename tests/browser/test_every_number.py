@@ -159,6 +159,7 @@ def test_sentences_of_the_first_screen_hold_the_numbers_of_the_summary(page: Pag
     assert [float(one) for one in drawn] == list(parts)
 
 
+@pytest.mark.slow
 def test_the_dots_are_a_thousand_and_in_proportion(page: Page) -> None:
     kinds = page.evaluate(
         """() => Evidentia.waffle(document.querySelector("[data-waffle]").dataset).data.values.map(({ kind }) => kind)"""

@@ -132,6 +132,7 @@ def test_the_command_that_tunes_properly_can_be_copied(visit: Visit) -> None:
     assert page.evaluate("navigator.clipboard.readText()") == command
 
 
+@pytest.mark.slow
 def test_thresholds_stay_in_order_whichever_is_moved(page: Page, result: Result) -> None:
     below, above = taus(result, "operating_screening"), taus(result, "operating_alerts")
     for slider, index in (("#tau-neg", len(below) - 1), ("#tau-pos", 0), ("#tau-neg", 120), ("#tau-pos", 40)):
@@ -141,6 +142,7 @@ def test_thresholds_stay_in_order_whichever_is_moved(page: Page, result: Result)
         assert (neg if slider == "#tau-neg" else pos) == index
 
 
+@pytest.mark.slow
 def test_another_prevalence_follows_from_the_likelihood_ratio(page: Page, result: Result) -> None:
     rows = pl.read_csv(result.folder / "figures" / "operating_alerts.csv")
     index = next(
@@ -165,6 +167,7 @@ def test_another_prevalence_follows_from_the_likelihood_ratio(page: Page, result
     assert not page.locator("#explorer-prevalence-note").is_visible()
 
 
+@pytest.mark.slow
 def test_a_share_that_is_none_changes_nothing(page: Page) -> None:
     before = readings(page)
     for typed in ("0", "100", "-3", ""):

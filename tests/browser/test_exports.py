@@ -70,6 +70,7 @@ def test_the_table_of_numbers_hands_out_what_is_left_after_a_filter(visit: Visit
     assert not [row for row in whole if set(row.values()) & {"null", "None", NONE, "undefined"}]
 
 
+@pytest.mark.slow
 def test_the_queries_are_those_of_the_folder_under_their_pseudonyms(visit: Visit, result: Result) -> None:
     page = visit(tab="reproduce")
     name, data = taken(page, "#get-queries")

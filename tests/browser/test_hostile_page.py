@@ -93,6 +93,7 @@ def test_names_and_texts_are_shown_as_they_are(visit: Visit, hostile: Hostile) -
     assert seen <= texts
 
 
+@pytest.mark.slow
 def test_figures_have_the_groups_of_a_hostile_slice(visit: Visit, hostile: Hostile) -> None:
     page = visit(hostile.folder / "report.html", tab="figures")
     specs = json.loads(page.text_content("#evidentia-specs") or "")
@@ -135,6 +136,7 @@ def test_no_cell_of_the_folder_is_a_formula(hostile: Hostile) -> None:
     assert any("'=HYPERLINK" in path.read_text(encoding="utf-8") for path in files)
 
 
+@pytest.mark.slow
 def test_no_cell_that_the_page_hands_out_is_a_formula(visit: Visit, hostile: Hostile) -> None:
     page = visit(hostile.folder / "report.html", tab="numbers")
     page.select_option("#number-group", "criterion")
@@ -162,6 +164,7 @@ def test_latex_compiles(hostile: Hostile, tmp_path: Path) -> None:
     assert (tmp_path / "report.pdf").stat().st_size > 10_000
 
 
+@pytest.mark.slow
 def test_the_result_is_verified_and_read_again_under_its_own_names(hostile: Hostile) -> None:
     assert evidentia.verify_result(hostile.folder).passed
     run = evidentia.read_run(hostile.folder / "per_query.csv", by=(SLICE,))

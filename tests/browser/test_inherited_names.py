@@ -87,6 +87,7 @@ def test_every_group_has_its_mark_and_its_name(results: Results) -> None:
             assert f">{name[:10]}" in svg, name
 
 
+@pytest.mark.sample(every=3)
 @pytest.mark.parametrize("name", FOLDERS)
 def test_the_page_draws_everything_and_nothing_breaks(name: str, results: Results, browser: Browser) -> None:
     with opened(browser, results.folders[name] / "report.html") as (page, seen):

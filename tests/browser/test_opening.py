@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Browser, Page
 
 from browser.chromium import TABS, go, opened, tabs_of
@@ -40,6 +41,7 @@ def test_the_page_could_not_call_home_if_it_wanted_to(browser: Browser, result: 
         assert (policy or "").startswith("default-src 'none';")
 
 
+@pytest.mark.slow
 def test_a_link_to_a_tab_opens_it(visit: Visit) -> None:
     page = visit(tab="figures")
     assert page.locator("section.open").get_attribute("id") == "figures"

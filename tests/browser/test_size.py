@@ -29,6 +29,7 @@ def contract(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_page_is_at_most_three_megabytes(contract: Path) -> None:
     assert (contract / "report.html").stat().st_size <= MOST_BYTES
 

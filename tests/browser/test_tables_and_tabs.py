@@ -110,6 +110,7 @@ def test_numbers_of_every_group_can_be_chosen(visit: Visit, result: Result) -> N
         assert sorted(names) == sorted(expected)
 
 
+@pytest.mark.slow
 def test_a_filter_holds_when_the_group_changes_and_the_last_choice_counts(visit: Visit) -> None:
     page = visit(tab="numbers")
     page.fill("#number-filter", "AUROC")
@@ -149,6 +150,7 @@ def test_keys_open_tabs(page: Page) -> None:
     assert went == ["numbers", "figures", "numbers", "reproduce", "overview", "reproduce", "overview"]
 
 
+@pytest.mark.slow
 def test_the_first_key_reaches_a_link_that_skips_the_head_and_focus_is_seen(page: Page) -> None:
     assert page.locator(".skip").bounding_box()["x"] < 0  # type: ignore[index]
     page.keyboard.press("Tab")

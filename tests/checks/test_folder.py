@@ -88,6 +88,7 @@ def test_queries_that_can_no_longer_be_read_fail_the_check_that_they_break(out: 
     assert found["PICK001"] == "skipped"
 
 
+@pytest.mark.sample(every=3)
 @pytest.mark.parametrize(
     ("name", "key", "value", "code"),
     [

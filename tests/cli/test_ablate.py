@@ -227,6 +227,7 @@ def test_what_a_system_does_not_have_is_left_out(bare: Path) -> None:
     assert [set(row["deltas"]) for row in rows(bare)] == [set(), RANKING, RANKING | SELECTION, RANKING | SELECTION]
 
 
+@pytest.mark.slow
 def test_the_spread_over_seeds_is_that_of_each_alone(bare: Path, plain: Path) -> None:
     assert loads((bare / "ablation.json").read_text())["seeds"] == [7, 8]
     for both, second in zip(rows(bare), rows(plain), strict=True):
@@ -373,7 +374,7 @@ def test_what_failed_is_said(home: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert f"FAILED: a check or the verification of steps/{last}/result" in ran.out
 
 
-@pytest.mark.sample(every=2)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["bare", "whole"])
 def test_an_ablation_verifies_from_its_own_folder(name: str, request: pytest.FixtureRequest) -> None:
     ran = evidentia("verify", request.getfixturevalue(name), "--read-only")

@@ -62,7 +62,7 @@ def writers(files: Files, saved: Saved, disk: Path) -> dict[str, tuple[object, .
 NAMES = list(writers(Files(Path(), Path()), Saved(None, Path()), Path()))  # type: ignore[arg-type]
 
 
-@pytest.mark.sample(every=3)
+@pytest.mark.sample(every=9)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_full_disk_is_said_and_nothing_is_left(
     name: str, files: Files, split_files: Files, saved: Saved, disk: Path
@@ -155,7 +155,7 @@ def foreign(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.sample(every=2)
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_what_an_encoding_lacks_is_escaped(encoding: str, foreign: Path) -> None:
     words = ("evaluate", foreign, "--by", "grüppe", "--resamples", 0)
@@ -182,6 +182,7 @@ def test_output_that_finds_no_room_is_said(words: tuple[str, ...], foreign: Path
     )
 
 
+@pytest.mark.slow
 @linux
 def test_output_that_is_closed_leads_nowhere(foreign: Path, tmp_path: Path) -> None:
     for closed, code in ((">&-", 0), (">&- 2>&-", 0), ("2>/dev/full", 0)):
@@ -252,6 +253,7 @@ def test_what_a_killed_command_left_is_cleared_by_the_next(name: str, files: Fil
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
+@pytest.mark.slow
 @linux
 def test_what_a_living_command_writes_is_left_alone_and_the_first_to_finish_wins(files: Files, tmp_path: Path) -> None:
     command = stopped_while_it_writes(files, tmp_path / "out")
@@ -272,6 +274,7 @@ def test_what_a_living_command_writes_is_left_alone_and_the_first_to_finish_wins
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
+@pytest.mark.slow
 @linux
 def test_of_commands_that_start_together_exactly_one_succeeds(files: Files, tmp_path: Path) -> None:
     commands = [started(files, tmp_path / "out") for _ in range(3)]
@@ -295,6 +298,7 @@ def test_a_result_that_was_being_replaced_is_put_back(files: Files, tmp_path: Pa
     assert sorted(path.name for path in tmp_path.iterdir()) == ["other", "out"]
 
 
+@pytest.mark.slow
 @linux
 def test_files_left_in_a_result_are_cleared_and_those_of_others_stay(saved: Saved, tmp_path: Path) -> None:
     out = Path(shutil.copytree(saved.folder, tmp_path / "out"))

@@ -65,6 +65,7 @@ def terms(models: Path) -> Iterator[tuple[Path, str, str]]:
             yield from ((path, kind, value) for value in values if isinstance(value, str))
 
 
+@pytest.mark.sample(every=2)
 @pytest.mark.parametrize("kind", ["bm25", "words"])
 def test_no_term_of_fewer_than_three_posts_is_in_any_file(kind: str, tmp_path: Path) -> None:
     models = trained(tmp_path, kind)

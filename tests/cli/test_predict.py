@@ -294,6 +294,7 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
 }
 
 
+@pytest.mark.sample(every=2)
 @pytest.mark.parametrize("how", DAMAGE)
 def test_a_model_that_is_not_what_was_written(how: str, model: Path, home: Path, tmp_path: Path) -> None:
     out = tmp_path / "out" / "a.csv"
@@ -401,7 +402,7 @@ def places(content: Any) -> list[tuple[Any, Any]]:
     return [place for key, inner in members for place in ((content, key), *places(inner)[:40])]
 
 
-@pytest.mark.sample(every=8)
+@pytest.mark.sample(every=16)
 @pytest.mark.parametrize("seed", range(16))
 def test_a_model_that_was_edited_with_new_hashes_is_refused_or_applied(
     seed: int, model: Path, home: Path, tmp_path: Path
@@ -424,6 +425,7 @@ def test_a_model_that_was_edited_with_new_hashes_is_refused_or_applied(
         path.write_bytes(before)
 
 
+@pytest.mark.slow
 def test_arrays_that_were_exchanged_with_new_hashes_are_refused(model: Path, home: Path, tmp_path: Path) -> None:
     posts = few_posts(home, tmp_path)
     for path in sorted(model.rglob("*.safetensors")):

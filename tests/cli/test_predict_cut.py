@@ -73,6 +73,7 @@ WRONG = {
 }
 
 
+@pytest.mark.sample(every=3)
 @pytest.mark.parametrize("which", WRONG)
 def test_posts_that_seem_to_be_cut_differently(which: str, home: Path, tmp_path: Path) -> None:
     shape, words, count, how = WRONG[which]

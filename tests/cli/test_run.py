@@ -95,6 +95,7 @@ OTHERS: dict[str, Callable[[Path], object]] = {
 }
 
 
+@pytest.mark.sample(every=3)
 @pytest.mark.parametrize("other", OTHERS)
 def test_another_run_is_not_continued(other: str, begun: Path) -> None:
     OTHERS[other](begun)
@@ -248,7 +249,7 @@ def with_marker(home: Path) -> None:
     path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
 
 
-@pytest.mark.sample(every=2)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("error", "code", "said"),
     [

@@ -97,7 +97,7 @@ def test_shell_completion_knows_the_commands() -> None:
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
-@pytest.mark.sample(every=2)
+@pytest.mark.sample(every=4)
 @pytest.mark.parametrize(
     "words", ["measures", "measures --names", "explain MAP@10", "evaluate RUN --json", "evaluate RUN"]
 )

@@ -43,6 +43,7 @@ def test_results_that_were_made_alike_are_compared_by_all_they_report(options: d
     assert about_options(comparison) == []
 
 
+@pytest.mark.slow
 def test_the_options_change_what_is_compared(tmp_path: Path) -> None:
     """Else the test above would hold for options that do nothing."""
     found = {

@@ -16,6 +16,7 @@ def figures(out: Path) -> set[str]:
     return {path.name for path in out.glob("figures/*.csv")}
 
 
+@pytest.mark.sample(every=3)
 @pytest.mark.parametrize(
     ("measures", "expected"),
     [

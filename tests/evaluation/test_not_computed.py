@@ -50,7 +50,7 @@ def missing(result: Evaluation) -> set[str]:
     return {name for gap in result.not_computed for name in gap.measures}
 
 
-@pytest.mark.sample(every=4)
+@pytest.mark.sample(every=12)
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("what", WITHOUT)
 def test_every_measure_of_the_profile_is_computed_or_listed_for_a_run_without(
@@ -65,7 +65,7 @@ def test_every_measure_of_the_profile_is_computed_or_listed_for_a_run_without(
     assert len(promised) > 100
 
 
-@pytest.mark.sample(every=3)
+@pytest.mark.sample(every=9)
 @pytest.mark.parametrize("what", WITHOUT)
 def test_the_families_and_reasons_are_those_of_a_run_without(
     what: str, frame: pl.DataFrame, split_files: Files

@@ -99,6 +99,7 @@ def test_the_ratio_carries_precision_to_another_prevalence() -> None:
             assert odds / (1 + odds) == pytest.approx(row["alert_precision"])
 
 
+@pytest.mark.sample(every=3)
 @pytest.mark.parametrize(
     "how",
     [

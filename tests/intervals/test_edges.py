@@ -76,6 +76,7 @@ EXTREMES = {
 }
 
 
+@pytest.mark.sample(every=3)
 @pytest.mark.parametrize("what", EXTREMES)
 def test_extremes_are_marked_and_never_look_certain(what: str) -> None:
     with warnings.catch_warnings():

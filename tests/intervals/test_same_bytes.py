@@ -38,7 +38,7 @@ def by_default() -> str:
     return summary(ten_criteria())
 
 
-@pytest.mark.sample(every=2)
+@pytest.mark.sample(every=4)
 @pytest.mark.parametrize("block", [1, 7, 512])
 def test_the_size_of_a_block_changes_no_byte(block: int) -> None:
     assert summary(ten_criteria(), block=block) == by_default()
@@ -75,7 +75,7 @@ print(hashlib.sha256(summary(tied_run(), block=32).encode()).hexdigest())
 """
 
 
-@pytest.mark.sample(every=3)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "setting",
     [{"OPENBLAS_NUM_THREADS": "1"}, {"OPENBLAS_NUM_THREADS": "2"}, {"OPENBLAS_CORETYPE": "Prescott"}],
@@ -106,6 +106,7 @@ def test_fewer_resamples_are_the_first_of_more() -> None:
     assert np.array_equal(few, more[:, :50])
 
 
+@pytest.mark.slow
 def test_the_order_of_the_rows_does_not_matter() -> None:
     per_query, candidates = tied_tables()
     # the order of a query's candidates says which of equal scores comes first, so only queries are shuffled

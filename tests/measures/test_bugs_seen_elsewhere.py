@@ -110,6 +110,7 @@ DEGENERATE = {
 }
 
 
+@pytest.mark.sample(every=3)
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("kind", DEGENERATE)
 def test_a_degenerate_run_is_still_strict_json(kind: str, profile: str) -> None:

@@ -208,16 +208,16 @@ def moments(
 
 
 def kill_often(config: Path, out: Path, whole: Path, *words: object, steps: int, often: bool, seed: int) -> list[str]:
-    """Kill a run in every phase, once or at many moments, each time continued; then let it finish.
+    """Kill a run once in some phases, or often in all of them, each time continued; then let it finish.
 
     Returns the phases in which kills landed.
     """
-    random, landed, tried = np.random.default_rng(seed), [], set()
+    random, landed, left = np.random.default_rng(seed), [], {"training", "evaluating", "verifying"}
     for planned in moments(random, whole, steps=steps, trainings=4 if often else 1):
         moment = planned(Signs(out))
-        if moment.phase in tried and not often:
+        if moment.phase not in left and not often:
             continue
-        tried.add(moment.phase)
+        left.discard(moment.phase)
         workers = 2 if moment.phase in {"opening", "training"} else 1
         more = () if moment.verify else ("--no-verify",)
         started = begin(config, out, "--resume", "--workers", workers, *words, *more)

@@ -68,7 +68,7 @@ def test_the_real_stages_pass(seed: int) -> None:
     assert found["FEAT001"].looked == 46
 
 
-@pytest.mark.sample(every=2)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "tables",
     [
@@ -130,6 +130,7 @@ def test_a_leak_in_any_stage_is_found_and_named(
         assert words in found[code].message
 
 
+@pytest.mark.slow
 def test_a_stage_that_is_not_seeded_is_told_from_a_leak(corpus: Posts, monkeypatch: pytest.MonkeyPatch) -> None:
     plants.retriever_is_not_seeded(monkeypatch)
     finding = found_in(corpus)["CANARY001"]

@@ -73,7 +73,7 @@ def test_an_input_error_in_a_worker_arrives_whole(posts: Posts, tmp_path: Path) 
     assert {step for step in steps_in(tmp_path) if "/." not in step} <= {"0/retriever", "1/retriever"}
 
 
-@pytest.mark.sample(every=2)
+@pytest.mark.slow
 @pytest.mark.parametrize(("how", "kind"), [("bug", "ValueError"), ("untold", "UntoldError")])
 def test_a_bug_in_a_worker_arrives_as_its_kind_and_place_without_its_words(
     how: str, kind: str, posts: Posts, tmp_path: Path

@@ -35,6 +35,7 @@ WAYS = {
 }
 
 
+@pytest.mark.sample(every=3)
 @pytest.mark.parametrize("way", WAYS)
 def test_what_is_tuned_is_described_kept_and_recomputable(way: str, run_file: Path, tmp_path: Path) -> None:
     content = tuned(run_file, tmp_path / "t.json", *WAYS[way])

@@ -63,7 +63,7 @@ def test_every_table_says_which_queries_and_what_it_means(table: str, which: str
     assert rows[0]["meaning"].partition(".")[0].replace("%", r"\%") in tex
 
 
-@pytest.mark.sample(every=5)
+@pytest.mark.sample(every=15)
 @pytest.mark.parametrize("column", ["population", "meaning"])
 @pytest.mark.parametrize("table", ["criteria", "folds", "states", "confusion"])
 @pytest.mark.parametrize("ending", ["csv", "tex"])

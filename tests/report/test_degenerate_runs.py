@@ -37,7 +37,7 @@ RUNS = {
 }
 
 
-@pytest.mark.sample(every=5)
+@pytest.mark.sample(every=10)
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("what", RUNS)
 def test_a_degenerate_run_is_written_without_nan(what: str, profile: str, tmp_path: Path) -> None:

@@ -104,6 +104,7 @@ def test_ids_that_messages_name_are_replaced_in_the_whole_page(tmp_path: Path) -
     assert "t3_k0q-s1" in everything(read_content(folder, show_ids=True))
 
 
+@pytest.mark.sample(every=3)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_ids_are_hidden_and_shown_only_escaped(name: str, tmp_path: Path) -> None:
     one = HOSTILE[name]

@@ -96,6 +96,7 @@ def test_a_table_has_no_such_section(tmp_path: Path) -> None:
     assert not {"totals", "cut_offs", "confusion"} & {figure.name for figure in figures_of(content)}
 
 
+@pytest.mark.sample(every=3)
 @pytest.mark.parametrize(
     ("measures", "figures"),
     [

@@ -68,7 +68,7 @@ def test_a_number_that_does_not_follow_from_the_queries_is_noticed(page: Path, t
     assert "AUROC value" in {one.where for one in found.mismatches} or any("AUROC" in m.where for m in found.mismatches)
 
 
-@pytest.mark.sample(every=2)
+@pytest.mark.slow
 def test_a_query_that_was_changed_is_noticed(page: Path, tmp_path: Path) -> None:
     def easier(content: Content) -> Content:
         probs = content.queries["prob"]
@@ -88,7 +88,7 @@ def test_a_page_of_damaged_files_keeps_its_numbers_and_says_that_they_failed(pag
     assert unpack(after).summary == unpack(page.read_text(encoding="utf-8")).summary
 
 
-@pytest.mark.sample(every=6)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new"),
     [

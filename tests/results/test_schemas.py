@@ -36,6 +36,7 @@ def test_a_schema_is_itself_valid_and_carries_the_number_of_the_layout(name: str
     )
 
 
+@pytest.mark.sample(every=2)
 @pytest.mark.parametrize("profile", PROFILES)
 def test_every_profile_writes_what_the_schemas_describe(profile: str, split_files: Files, tmp_path: Path) -> None:
     run = evidentia.read_run(split_files.per_query, candidates=split_files.candidates)
@@ -121,6 +122,7 @@ BROKEN_SUMMARIES: dict[str, Callable[[dict], object]] = {
 }
 
 
+@pytest.mark.sample(every=3)
 @pytest.mark.parametrize("what", BROKEN_SUMMARIES)
 def test_the_schema_rejects_a_summary_with(what: str, saved: Saved) -> None:
     kept = {name: saved.summary["measures"][name] for name in ("AUROC", "nDCG@10", "nDCG@10[fold=0]")}

@@ -47,6 +47,7 @@ WAYS: dict[str, tuple[str, ...]] = {
 }
 
 
+@pytest.mark.sample(every=3)
 @pytest.mark.parametrize("what", WAYS)
 def test_both_files_are_what_the_schemas_describe_for(what: str, runs: Abstaining, tmp_path: Path) -> None:
     words = [getattr(runs, word, word) for word in WAYS[what]]

@@ -87,6 +87,7 @@ def plain_delta(a: Sample, b: Sample, base: str, params: dict[str, str], cut: st
     return second - first
 
 
+@pytest.mark.sample(every=3)
 @every_pair
 def test_deltas_of_every_replicate_equal_the_naive_loop(pair: str) -> None:
     undefined = []
@@ -297,6 +298,7 @@ def test_a_comparison_without_a_test_is_refused(change: dict[str, Any], words: s
         compare(items, items, **{"seed": 3, "resamples": 10, **change})
 
 
+@pytest.mark.sample(every=3)
 @pytest.mark.parametrize("block", [1, 7, 64])
 def test_the_size_of_a_block_changes_no_delta(block: int) -> None:
     a, b = both("uneven clusters")[0]

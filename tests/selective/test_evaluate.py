@@ -220,7 +220,7 @@ def test_one_participant_has_values_but_no_interval(method: Any) -> None:
 # the same bytes
 
 
-@pytest.mark.sample(every=2)
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["percentile", "bca"])
 def test_the_size_of_a_block_changes_no_byte(method: Any) -> None:
     items = read_items(synthetic_phq8(seed=6, participants=120), mode="few_shot")

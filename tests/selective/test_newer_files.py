@@ -83,6 +83,7 @@ def test_a_count_that_some_items_lack_is_not_taken_for_0() -> None:
     assert evidentia.selective.evaluate(items, seed=1, resamples=0, confidence="llm").dataset["signals"] == ["llm"]
 
 
+@pytest.mark.sample(every=3)
 @pytest.mark.parametrize("newer", ["run", "other", "both"])
 def test_a_newer_file_is_compared_with_an_older_one_and_verified(newer: str, tmp_path: Path) -> None:
     lacking = without("keyword_evidence_count")
@@ -117,6 +118,7 @@ def newer() -> dict[str, Any]:
     return run
 
 
+@pytest.mark.sample(every=3)
 @pytest.mark.parametrize("signal", FURTHER)
 def test_every_further_signal_can_be_the_confidence_and_verifies(signal: str, tmp_path: Path) -> None:
     path = write(tmp_path / "run.json", newer())

@@ -188,6 +188,7 @@ BUGS = {
 }
 
 
+@pytest.mark.sample(every=3)
 @pytest.mark.parametrize("bug", BUGS)
 def test_a_comparison_over_something_else_is_noticed(bug: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = random_run(3)

@@ -119,7 +119,7 @@ def test_the_values_of_the_run_itself_equal_plain_code(run: str) -> None:
         assert differences([sound], [naive.value(Sample(rows), *parts_of(name))]) <= ALLOWED, name
 
 
-@pytest.mark.sample(every=2, by=("method",))
+@pytest.mark.sample(every=6, by=("method",))
 @every_run
 @pytest.mark.parametrize("method", ["percentile", "bca"])
 def test_intervals_are_those_of_the_loop(run: str, method: str) -> None:

@@ -94,7 +94,7 @@ EDITS = {
 }
 
 
-@pytest.mark.sample(every=2)
+@pytest.mark.sample(every=4)
 @pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
 def test_an_edit_is_noticed(result: Path, tmp_path: Path, edit: Callable[[Path], None]) -> None:
     copy = tmp_path / "copy"
@@ -114,7 +114,7 @@ def test_a_run_without_folds_verifies_and_its_thresholds_are_looked_at(tmp_path:
     assert any("of its rows" in mismatch.where for mismatch in verify_numbers(tmp_path / "out").mismatches)
 
 
-@pytest.mark.sample(every=2)
+@pytest.mark.sample(every=4)
 @pytest.mark.parametrize(
     "change",
     [

@@ -62,6 +62,7 @@ def test_an_edited_page_is_named_and_left_in_place(folder: Path) -> None:
     assert loads((folder / "verification.json").read_text())["mismatches"]
 
 
+@pytest.mark.slow
 def test_a_sound_page_of_a_result_that_fails_says_so(folder: Path) -> None:
     assert command("verify", folder, "-q").code == 0
     assert "Independently verified" in page_of(folder)
@@ -82,7 +83,7 @@ def test_read_only_writes_nothing(folder: Path) -> None:
     refused(command("verify", folder, "--read-only", "--redraw"), "Nothing can be redrawn read-only")
 
 
-@pytest.mark.sample(every=2)
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ["evidentia", "vl_convert"])
 def test_other_versions_are_not_compared_and_redraw_replaces_them(key: str, folder: Path) -> None:
     record = loads((folder / "report.json").read_text())
@@ -100,6 +101,7 @@ def test_other_versions_are_not_compared_and_redraw_replaces_them(key: str, fold
     assert command("verify", folder, "-q", "--read-only").code == 0
 
 
+@pytest.mark.slow
 def test_redraw_leaves_what_was_compared_and_differs(folder: Path) -> None:
     forged = edited(folder / "report.md", number_of(folder), "0.9999")
     assert command("verify", folder, "--redraw", "-q").code == 1
@@ -136,6 +138,7 @@ def test_options_are_recorded_and_followed(folder: Path, tmp_path: Path) -> None
     assert "another sentence" not in ran.out
 
 
+@pytest.mark.slow
 def test_sentences_that_were_changed_are_noticed(folder: Path, tmp_path: Path) -> None:
     texts = tmp_path / "texts.csv"
     texts.write_text(f"sent_uid,text\n{unpack_uid(folder)},a sentence of somebody\n")
@@ -176,7 +179,7 @@ def test_a_report_layout_that_the_schema_knows(folder: Path) -> None:
         assert faults("report", record | wrong), wrong
 
 
-@pytest.mark.sample(every=4)
+@pytest.mark.sample(every=12)
 @pytest.mark.parametrize("content", ["[", "[" * 100_000, '{"schema": NaN}', "\x00", '{"formats": []}'])
 @pytest.mark.parametrize("name", ["report.json", "verification.json", "summary.json", "manifest.json"])
 def test_a_file_that_is_no_json_is_told_without_a_traceback(name: str, content: str, folder: Path) -> None:

@@ -82,6 +82,7 @@ def test_a_verification_names_the_manifest_that_it_is_about(copy: Copy) -> None:
     assert written(copy)["manifest_sha256"] == hashlib.sha256((copy.folder / "manifest.json").read_bytes()).hexdigest()
 
 
+@pytest.mark.slow
 def test_the_same_result_gives_the_same_bytes(copy: Copy) -> None:
     command("verify", copy.folder, "-q")
     first = (copy.folder / "verification.json").read_bytes()
@@ -149,6 +150,7 @@ def test_nothing_compared_is_a_failure() -> None:
     assert not Verification("0" * 64, (CheckCount("files", 1, 1),), (Mismatch("x", 1, 2),)).passed
 
 
+@pytest.mark.slow
 def test_progress_is_told(result: Path) -> None:
     seen: list[tuple[int, int]] = []
     verify_numbers(result, lambda done, total: seen.append((done, total)))

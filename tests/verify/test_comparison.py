@@ -55,6 +55,7 @@ def test_a_sound_comparison_passes_and_needs_nothing_else(compared: Path, tmp_pa
     assert (alone / "systems/easy/tune.parquet").is_file()  # tuned measures were compared
 
 
+@pytest.mark.slow
 def test_steps_and_several_systems(home: Path, tmp_path: Path) -> None:
     names = ("easy", "usual", "hard")
     for at, successive in enumerate((True, False)):
@@ -63,7 +64,7 @@ def test_steps_and_several_systems(home: Path, tmp_path: Path) -> None:
         checked(out)
 
 
-@pytest.mark.sample(every=2)
+@pytest.mark.sample(every=4)
 @pytest.mark.parametrize("profile", ["contract", "e2e", "paper", "audit"])
 def test_every_profile(profile: str, tmp_path: Path) -> None:
     for name, difficulty in (("a", 0.4), ("b", 0.7)):
@@ -110,6 +111,7 @@ def copy(compared: Path, tmp_path: Path) -> Copy:
     return copied(compared, tmp_path / "copy")
 
 
+@pytest.mark.sample(every=3)
 @pytest.mark.parametrize(
     ("key", "value"),
     [

@@ -89,7 +89,7 @@ KINDS: dict[str, tuple[Callable[[Frame], Frame], dict[str, Any], dict[str, str]]
 }
 
 
-@pytest.mark.sample(every=2)
+@pytest.mark.sample(every=4)
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_checks_come_out_the_same(kind: str, rows: Frame, tmp_path: Path) -> None:
     edit, options, states = KINDS[kind]

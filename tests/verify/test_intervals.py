@@ -21,7 +21,7 @@ EVIDENCE = pl.col("has_evidence").cast(pl.Boolean)
 IDS = ("post_id", "criterion_id")
 
 
-@pytest.mark.sample(every=2)
+@pytest.mark.sample(every=6)
 @pytest.mark.parametrize(
     "options",
     [
@@ -58,7 +58,7 @@ ODD: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
 }
 
 
-@pytest.mark.sample(every=2)
+@pytest.mark.sample(every=4)
 @pytest.mark.parametrize("change", ODD.values(), ids=ODD)
 def test_odd_runs(tmp_path: Path, change: Callable[[pl.DataFrame], pl.DataFrame]) -> None:
     tally = checked(result(tmp_path / "out", change(tables()[0])))

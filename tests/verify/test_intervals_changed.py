@@ -26,7 +26,7 @@ def entry(name: str, key: str, value: Any) -> Change:
     return change
 
 
-@pytest.mark.sample(every=3)
+@pytest.mark.sample(every=6)
 @pytest.mark.parametrize(
     ("change", "caught"),
     [
@@ -57,6 +57,7 @@ def test_another_seed_is_caught_by_the_limits_too(written: Path, tmp_path: Path)
     assert len(where(checked(tmp_path / "both"))) > 500
 
 
+@pytest.mark.sample(every=3)
 @pytest.mark.parametrize(
     ("file", "column"), [("per_query.csv", "prob"), ("figures/roc.csv", "low"), ("figures/pr.csv", "high")]
 )

@@ -246,7 +246,7 @@ def test_the_result_verifies_before_it_is_edited(result: Path) -> None:
     assert found.comparisons > 20_000
 
 
-@pytest.mark.sample(every=14, by=("part",))
+@pytest.mark.sample(every=28, by=("part",))
 @pytest.mark.parametrize(("part", "name"), EDITS)
 def test_a_single_edit_is_noticed(part: str, name: str, result: Path, tmp_path: Path) -> None:
     copy = copied(result, tmp_path / "out")
@@ -262,7 +262,7 @@ def resampled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-@pytest.mark.sample(every=2)
+@pytest.mark.sample(every=6)
 @pytest.mark.parametrize("edit", INTERVALS.values(), ids=INTERVALS.keys())
 def test_a_single_edit_of_an_interval_is_noticed(edit: Edit, resampled: Path, tmp_path: Path) -> None:
     copy = copied(resampled, tmp_path / "out")

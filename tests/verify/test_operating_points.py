@@ -62,6 +62,7 @@ def test_the_columns_are_all_there(written: Path) -> None:
         assert len(rows) == (99 if name == "decision" else 201)
 
 
+@pytest.mark.sample(every=3)
 @pytest.mark.parametrize(
     "options",
     [{}, {"ci_method": "bca"}, {"stratify": True, "ci": 0.8}, {"resamples": 0}, {"resamples": 41}],
@@ -85,6 +86,7 @@ ODD: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
 }
 
 
+@pytest.mark.sample(every=3)
 @pytest.mark.parametrize("change", ODD.values(), ids=ODD)
 @pytest.mark.parametrize("method", ["percentile", pytest.param("bca", marks=pytest.mark.slow)])
 def test_odd_runs_are_found_again(tmp_path: Path, change: Callable[..., pl.DataFrame], method: str) -> None:
@@ -107,7 +109,7 @@ def edit(folder: Path, name: str, column: str, change: Callable[[str], str]) -> 
     return row
 
 
-@pytest.mark.sample(every=5, by=("name",))
+@pytest.mark.sample(every=10, by=("name",))
 @pytest.mark.parametrize(("name", "column"), CELLS)
 @pytest.mark.parametrize("change", [lambda cell: repr(float(cell) + 1e-6), lambda cell: ""], ids=["nudged", "removed"])
 def test_a_changed_cell_is_noticed(

@@ -44,7 +44,7 @@ def verified(frame: pl.DataFrame, out: Path, *, by: tuple[str, ...] = (), **opti
     return verify_numbers(out)
 
 
-@pytest.mark.sample(every=2)
+@pytest.mark.sample(every=4)
 @pytest.mark.parametrize("profile", PROFILES)
 def test_every_profile_with_slices_both_populations_and_tuned_thresholds(
     profile: str, run: Path, tmp_path: Path
@@ -86,7 +86,7 @@ BENT = {
 }
 
 
-@pytest.mark.sample(every=2)
+@pytest.mark.sample(every=6)
 @pytest.mark.parametrize("bend", BENT.values(), ids=BENT.keys())
 def test_what_a_run_lacks_or_is_odd_about_it(bend: Any, frame: pl.DataFrame, tmp_path: Path) -> None:
     clean(verified(bend(frame), tmp_path / "out"), 1_000)
@@ -131,6 +131,7 @@ def test_named_measures_groups_and_the_names_of_other_tools(frame: pl.DataFrame,
     clean(verified(frame, tmp_path / "out", measures=names), 5_000)
 
 
+@pytest.mark.sample(every=3)
 @pytest.mark.parametrize(("profile", "k"), [("contract", ["7"]), ("paper", ["2", "ALL"]), ("audit", [10])])
 def test_other_depths(profile: str, k: list[str], frame: pl.DataFrame, tmp_path: Path) -> None:
     clean(verified(frame, tmp_path / "out", profile=profile, k=k), 20_000)
@@ -152,6 +153,7 @@ def test_trec_files(tmp_path: Path) -> None:
         clean(verify_numbers(tmp_path / profile), 300)
 
 
+@pytest.mark.sample(every=3)
 @pytest.mark.parametrize("profile", ["audit", "paper"])
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_the_published_runs(name: str, profile: str, tmp_path: Path) -> None:

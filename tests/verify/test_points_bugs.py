@@ -192,7 +192,7 @@ def test_without_a_bug_the_run_verifies(run: Any, tmp_path: Path) -> None:
     assert found_at(run, tmp_path / "out") == []
 
 
-@pytest.mark.sample(every=3)
+@pytest.mark.sample(every=6)
 @pytest.mark.parametrize("name", BUGS)
 def test_a_bug_is_found_where_it_is(name: str, run: Any, tmp_path: Path, monkeypatch: Patch) -> None:
     BUGS[name](monkeypatch)

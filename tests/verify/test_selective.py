@@ -227,7 +227,7 @@ EDITS: dict[str, Callable[[Path], None]] = {
 }
 
 
-@pytest.mark.sample(every=4)
+@pytest.mark.sample(every=8)
 @pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
 def test_an_edit_is_noticed(compared: Path, tmp_path: Path, edit: Callable[[Path], None]) -> None:
     copy = tmp_path / "copy"

@@ -49,6 +49,7 @@ CASES: dict[str, tuple[pl.DataFrame, dict[str, Any]]] = {
 }
 
 
+@pytest.mark.sample(every=2)
 @pytest.mark.parametrize(("frame", "options"), CASES.values(), ids=CASES)
 def test_an_edge_is_found_again(tmp_path: Path, frame: pl.DataFrame, options: dict[str, Any]) -> None:
     selective.evaluate(frame, **({"seed": 3, "resamples": 60} | options)).save(tmp_path / "out")

@@ -72,6 +72,7 @@ def test_every_small_run_verifies(data: st.DataObject) -> None:
     assert found.comparisons > 1000
 
 
+@pytest.mark.sample(every=3)
 @pytest.mark.parametrize("labels", LABELS)
 @pytest.mark.parametrize(
     "probs",
