@@ -38,7 +38,7 @@ def register(family: Family) -> None:
     >>> from evidentia.measures import ranking
     >>> register(ranking.family)
     Traceback (most recent call last):
-    ValueError: Recall is a measure already, written the same way. Choose another name.
+    ValueError: Recall is a measure already (upper and lower case are the same). Choose another name.
     """
     catalogue.register(family.measures)
 

@@ -76,12 +76,12 @@ def register(measures: Iterable[Measure]) -> None:
     >>> from evidentia.measures import MEASURES
     >>> register(MEASURES[:1])
     Traceback (most recent call last):
-    ValueError: Queries is a measure already, written the same way. Choose another name.
+    ValueError: Queries is a measure already (upper and lower case are the same). Choose another name.
     """
     for measure in measures:
         base = _BASES.get(measure.base.lower(), measure.base)
         if base != measure.base or measure.key in {known.key for known in MEASURES}:
-            raise ValueError(f"{measure.base} is a measure already, written the same way. Choose another name.")
+            raise ValueError(f"{measure.base} is a measure already (upper and lower case are the same). Choose another name.")
         MEASURES.append(measure)
         _BASES.setdefault(measure.base.lower(), measure.base)
 
