@@ -146,11 +146,12 @@ def test_items_of_many_scores_are_asked_for_on_ten_digits() -> None:
     def reply(body: dict[str, Any]) -> Reply:
         if is_evidence(body):
             return answered(json.dumps({"total": ["I cannot sleep nearly every night"]}))
-        return answered("3", chances={"3": 0.5, "4": 0.5})
+        return answered("0", chances={"0": 0.4, "3": 0.2, "4": 0.4})  # the median is 3, the likeliest digit is not
 
     with chat_server(reply) as server:
         answer = LlmScorer(total, ChatEndpoint(server.url, "tiny", QUICK)).assess(INTERVIEW)["total"]
-    assert (answer.score, answer.signals["expectation"]) == (9, pytest.approx(10.5))
+    assert (answer.score, answer.signals["expectation"]) == (9, pytest.approx(3 * (0.6 + 1.6)))
+    assert answer.signals["token_msp"] == pytest.approx(0.2)
 
 
 def test_all_items_in_one_answer_state_their_confidence() -> None:

@@ -8,6 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, Literal
 
 from evidentia.assessment.answers import ItemAnswer, Quote, ScorerError, Signal
@@ -133,8 +134,11 @@ class LlmScorer:
     def _score(self, interview: Interview, item: Item, quotes: Sequence[Quote]) -> tuple[int | None, dict[str, Signal]]:
         messages = self._score_messages(interview, item, quotes)
         completion = self.endpoint.complete(messages, most_tokens=6, seed=self.settings.seed, probabilities=True)
+        shares = _shares(completion.first_token, item)
         digit = _digit(completion.text, item)
-        signals = _token_signals(completion.first_token, item, digit)
+        if digit is not None and _is_long(item) and shares:  # of ten digits the likeliest one says little
+            digit = _median(shares)
+        signals = _token_signals(shares, completion.first_token, item, digit)
         for number in range(self.settings.samples):
             again = self.endpoint.complete(
                 messages, most_tokens=6, temperature=self.settings.temperature, seed=self.settings.seed + 1 + number
@@ -256,6 +260,11 @@ def _transcript(interview: Interview, instrument: Instrument, context: str) -> s
     return "\n".join(lines[place][0] for place in sorted(kept))[:LONGEST_TRANSCRIPT]
 
 
+def _is_long(item: Item) -> bool:
+    """Whether an item has more scores than there are digits."""
+    return item.high - item.low + 1 > DIGITS
+
+
 def _scale(item: Item) -> int:
     return min(item.high - item.low + 1, DIGITS)
 
@@ -263,16 +272,14 @@ def _scale(item: Item) -> int:
 def _scale_words(item: Item) -> str:
     """How to answer: a digit with its label, or a digit on a scale for items of many scores.
 
-    Without the last sentence a small model reads "I sleep well" as 1.
+    Without the last sentence a small model reads "I sleep well" as 1; on a long scale it then says 0 of nearly everybody.
     """
-    if item.high - item.low + 1 > DIGITS:
-        low, scale = 0, "one digit, 0 (none at all) to 9 (the most severe)"
-    else:
-        labels = item.labels or ("not at all", *[""] * (_scale(item) - 2), "very much")
-        words = "; ".join(f"{item.low + n} = {label}" if label else str(item.low + n) for n, label in enumerate(labels))
-        low, scale = item.low, f"one digit ({words})"
-    denied = f"If the person says that this does not apply to them, the answer is {low}."
-    return f"Answer with {scale}, or NA if it cannot be told. {denied}"
+    if _is_long(item):
+        return "Answer with one digit, 0 (none at all) to 9 (the most severe), or NA if it cannot be told."
+    labels = item.labels or ("not at all", *[""] * (_scale(item) - 2), "very much")
+    words = "; ".join(f"{item.low + n} = {label}" if label else str(item.low + n) for n, label in enumerate(labels))
+    denied = f"If the person says that this does not apply to them, the answer is {item.low}."
+    return f"Answer with one digit ({words}), or NA if it cannot be told. {denied}"
 
 
 def _digit(text: str, item: Item) -> int | None:
@@ -281,7 +288,7 @@ def _digit(text: str, item: Item) -> int | None:
     first = words[0].strip("\"'`*.,:;()") if words else ""
     if first.upper() in {"NA", "N/A", "NULL", "NONE"}:
         return None
-    low = 0 if item.high - item.low + 1 > DIGITS else item.low
+    low = 0 if _is_long(item) else item.low
     if not first.isdigit():
         raise ScorerError("malformed score")
     if not low <= int(first) < low + _scale(item):
@@ -295,30 +302,47 @@ def _score_of(digit: float, item: Item) -> int:
 
 
 def _on_scale(digit: float, item: Item) -> float:
-    if item.high - item.low + 1 <= DIGITS:
+    if not _is_long(item):
         return item.low + digit
     return item.low + digit * (item.high - item.low) / (DIGITS - 1)
 
 
 def _digit_of(reference: Reference, item: Item) -> int:
-    if item.high - item.low + 1 <= DIGITS:
+    if not _is_long(item):
         return reference.score
     return round((reference.score - item.low) * (DIGITS - 1) / (item.high - item.low))
 
 
-def _token_signals(chances: Mapping[str, float], item: Item, digit: int | None) -> dict[str, Signal]:
-    """Probability and entropy over the tokens of this item's score, and its expectation."""
-    low = 0 if item.high - item.low + 1 > DIGITS else item.low
+def _shares(chances: Mapping[str, float], item: Item) -> list[float]:
+    """The probability of every digit of this item's score; empty where the server gives none."""
+    low = 0 if _is_long(item) else item.low
     scores = [chances.get(str(low + n), 0.0) for n in range(_scale(item))]
     total = math.fsum(scores)
-    if total <= 0:
+    return [chance / total for chance in scores] if total > 0 else []
+
+
+def _median(shares: Sequence[float]) -> int:
+    """The digit with the least expected error.
+
+    >>> _median([0.3, 0.1, 0.2, 0.4])
+    2
+    """
+    return next((digit for digit, below in enumerate(accumulate(shares)) if below >= 0.5), len(shares) - 1)
+
+
+def _token_signals(
+    shares: Sequence[float], chances: Mapping[str, float], item: Item, digit: int | None
+) -> dict[str, Signal]:
+    """Probability and entropy over the tokens of this item's score, and its expectation."""
+    if not shares:
         return {}
-    shares = [chance / total for chance in scores]
     entropy = -math.fsum(share * math.log(share) for share in shares if share > 0)
     expected = math.fsum(share * n for n, share in enumerate(shares))
     signals: dict[str, Signal] = {"token_pe": -entropy, "expectation": _on_scale(expected, item)}
     signals["token_msp"] = 0.0 if digit is None else shares[digit]
-    signals["token_answered"] = total / max(total + sum(chances.get(word, 0.0) for word in ("NA", "N")), 1e-300)
+    refused = sum(chances.get(word, 0.0) for word in ("NA", "N"))
+    answered = math.fsum(chance for token, chance in chances.items() if token.isdigit())
+    signals["token_answered"] = answered / (answered + refused)
     return signals
 
 

@@ -81,7 +81,9 @@ def register(measures: Iterable[Measure]) -> None:
     for measure in measures:
         base = _BASES.get(measure.base.lower(), measure.base)
         if base != measure.base or measure.key in {known.key for known in MEASURES}:
-            raise ValueError(f"{measure.base} is a measure already (upper and lower case are the same). Choose another name.")
+            raise ValueError(
+                f"{measure.base} is a measure already (upper and lower case are the same). Choose another name."
+            )
         MEASURES.append(measure)
         _BASES.setdefault(measure.base.lower(), measure.base)
 
