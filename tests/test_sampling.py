@@ -46,7 +46,7 @@ def ran(folder: Path, *words: str, examples: int) -> list[str]:
 
 
 def test_the_default_run_takes_every_third_of_every_kind(tmp_path: Path) -> None:
-    passed = ran(tmp_path, examples=50)
+    passed = ran(tmp_path, examples=30)
     assert passed[-3:] == ["test_property", "test_examples", "test_plain"]
     starts = set()
     for kind in "ab":

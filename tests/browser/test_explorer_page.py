@@ -107,6 +107,7 @@ def test_as_deployed_it_shows_the_summary(page: Page, result: Result) -> None:
         assert [found["value"], found["low"], found["high"]] == [entry["value"], *entry["ci"]]
 
 
+@pytest.mark.slow
 def test_moving_a_slider_warns_and_going_back_takes_the_warning_away(page: Page) -> None:
     warning = page.locator("#explorer-warning .note.warning")
     start = readings(page)

@@ -35,6 +35,7 @@ def test_the_summary_is_the_file_of_the_folder_byte_for_byte(visit: Visit, resul
     assert taken(page, "#get-summary-2") == ("summary.json", expected)
 
 
+@pytest.mark.slow
 def test_a_table_is_the_table_of_the_folder_with_all_its_digits(visit: Visit, result: Result) -> None:
     page = visit(tab="numbers")
     for name in ("criteria", "states", "slice_1", "attribution"):

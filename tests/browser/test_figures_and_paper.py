@@ -38,6 +38,7 @@ def seen_whole(page: Page) -> None:
     settled(page)
 
 
+@pytest.mark.slow
 def test_every_figure_is_drawn_when_it_comes_into_view_and_keeps_its_description(visit: Visit) -> None:
     page = visit(tab="figures")
     seen_whole(page)

@@ -106,6 +106,7 @@ def test_the_page_draws_everything_and_nothing_breaks(name: str, results: Result
         assert [words for words in seen.messages if not words.startswith('warning: WARN Dropping "fit-y"')] == []
 
 
+@pytest.mark.slow
 def test_the_data_of_a_figure_are_shown_as_they_are(results: Results, visit: Visit) -> None:
     page = visit(results.folders["evaluation"] / "report.html", tab="figures")
     page.evaluate("document.querySelectorAll('details.data').forEach((one) => { one.open = true; })")

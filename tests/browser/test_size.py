@@ -34,6 +34,7 @@ def test_the_page_is_at_most_three_megabytes(contract: Path) -> None:
     assert (contract / "report.html").stat().st_size <= MOST_BYTES
 
 
+@pytest.mark.slow
 def test_no_curve_is_drawn_with_more_than_500_points(contract: Path) -> None:
     found = SPECS.search((contract / "report.html").read_text(encoding="utf-8"))
     assert found

@@ -87,6 +87,7 @@ def test_another_delimiter_is_read(files: Files, tmp_path: Path) -> None:
     assert evidentia("evaluate", other, "--delimiter", ";", *given) == evidentia("evaluate", files.per_query, *given)
 
 
+@pytest.mark.sample(every=2)
 @pytest.mark.parametrize("kind", ["parquet", "jsonl"])
 def test_every_format_gives_the_same_numbers(kind: str, files: Files, tmp_path: Path) -> None:
     assert evidentia("synth", "--posts", "60", "--criteria", "4", "-o", tmp_path, "--format", kind).code == 0

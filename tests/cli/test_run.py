@@ -159,6 +159,7 @@ def test_a_finished_run_that_failed_has_failed(which: str, home: Path) -> None:
     assert ran == Ran(1, said, "")
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_not_there_is_begun_and_one_that_is_begun_is_continued(begun: Path) -> None:
     for words in (("-o", begun / "new", "--resume"), ("-o", begun / "out", "--resume")):
         assert evidentia("run", begun / "pipeline.toml", *words, *QUICK).code == 0
@@ -338,6 +339,7 @@ def test_a_run_that_did_nothing_is_not_in_the_way(home: Path) -> None:
     assert evidentia("run", tiny(home), "-o", home / "again", *QUICK).code == 0
 
 
+@pytest.mark.slow
 def test_invented_posts_are_said_to_be(home: Path) -> None:
     path = tiny(home, "invented.toml", corpus="synthetic")
     path.write_text(path.read_text().replace('path = "synthetic"', 'path = "synthetic"\nposts = 60'))

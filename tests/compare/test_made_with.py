@@ -30,7 +30,7 @@ def about_options(comparison: Comparison) -> list[str]:
     return [note for note in comparison.notes if "resamples" not in note]
 
 
-@pytest.mark.sample(every=2)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [{}, {"dual": True}, {"k": [2, "ALL"]}, {"dual": True, "k": [10]}, {"measures": ["AUROC", "nDCG(pop=all)@7"]}],

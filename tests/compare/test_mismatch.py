@@ -52,6 +52,7 @@ def test_the_message_does_not_show_what_may_be_text() -> None:
     assert "24 characters, not shown" in str(caught.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["posts", "one query", "different on each side"])
 def test_intersect_equals_comparing_files_that_were_cut_before(kind: str) -> None:
     one, other = system(0.5), system(0.9)

@@ -144,6 +144,7 @@ def replicates(block: int | None) -> dict[str, Floats]:
     return {r.definition.expanded: r.values for r in run.replicate(ResamplingPlan(30, 60, 7, block=block))}
 
 
+@pytest.mark.slow
 @every_one_alone
 def test_the_size_of_the_blocks_changes_no_bit_of_a_replicate(name: str) -> None:
     whole = replicates(None)[name]

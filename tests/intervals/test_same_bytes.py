@@ -44,6 +44,7 @@ def test_the_size_of_a_block_changes_no_byte(block: int) -> None:
     assert summary(ten_criteria(), block=block) == by_default()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", [1, 7, 512])
 def test_the_size_of_a_block_changes_no_replicate(block: int) -> None:
     queries = tied_run().queries

@@ -15,10 +15,11 @@ from pathlib import Path
 
 import numpy as np
 
+from builders.pipelines import small_corpus
+
 CHEAP = """
 [corpus]
-path = "synthetic"
-posts = {posts}
+path = "{corpus}"
 [protocol]
 folds = 2
 seed = {seed}
@@ -35,10 +36,11 @@ LONG = 900.0  # nothing here is about speed
 TIMED = ("manifest.json", "result/manifest.json")  # the only files with a time in them
 
 
-def cheap(folder: Path, *, posts: int = 60, seed: int = 7) -> Path:
-    """A configuration that trains within seconds."""
+def cheap(folder: Path, *, seed: int = 7) -> Path:
+    """A configuration that trains within seconds, and its corpus."""
     path = folder / "pipeline.toml"
-    path.write_text(CHEAP.format(posts=posts, seed=seed), encoding="utf-8")
+    small_corpus(folder / "corpus", criteria=4)
+    path.write_text(CHEAP.format(corpus=folder / "corpus", seed=seed), encoding="utf-8")
     return path
 
 

@@ -56,7 +56,7 @@ def found_in(posts: Posts, seed: int = 7, **tables: dict[str, Any]) -> dict[str,
     return {one.code: one for one in run_canaries(system(**tables), posts, seed=seed).findings}
 
 
-@pytest.mark.sample(every=2)
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [7, 8])
 def test_the_real_stages_pass(seed: int) -> None:
     """With all ten criteria, 30 EVAL posts and more than 1,000 pairs: enough for a gate that knows labels to be noticed."""

@@ -84,6 +84,7 @@ def test_a_bug_in_a_worker_arrives_as_its_kind_and_place_without_its_words(
     assert SECRET in str(raised.value.__cause__)  # for EVIDENTIA_DEBUG, which asks for it
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_is_said(posts: Posts, tmp_path: Path) -> None:
     with pytest.raises(OutputError, match=r"^A worker was killed \(not enough memory\?\). What was done is kept"):
         compute(plan_of(posts, Failing(how="killed")), Checkpoints(tmp_path), workers=2)

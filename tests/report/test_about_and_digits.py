@@ -21,7 +21,7 @@ NAMES = "AUROC,nDCG@10,F1(t=0.5),MCC(t=0.5)"
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("home")
-    assert evidentia("synth", "-o", home / "run", "--posts", "60").code == 0
+    assert evidentia("synth", "-o", home / "run", "--posts", "60", "--criteria", "4").code == 0
     for name, more in (("full", ()), ("named", ("--measures", NAMES))):
         ran = evidentia("evaluate", *files(home), "-o", home / name, "--no-report", *more)
         assert ran.code == 0, ran

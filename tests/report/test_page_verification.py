@@ -26,7 +26,7 @@ LINES = ("measures", "not_computed", "other_definitions", "checks")
 @pytest.fixture(scope="module", params=[True, False], ids=["with candidates and TUNE rows", "queries alone"])
 def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("page") / "result"
-    made = synthetic_run(seed=3, splits=request.param, posts=25, positives=None)
+    made = synthetic_run(seed=3, splits=request.param, posts=40, criteria=3, positives=None)
     run = read_run(made.per_query, candidates=made.candidates if request.param else None, by=("subreddit",))
     workflow.evaluate(run, by=("subreddit",), resamples=50, report=True).save(folder)
     return folder / "report.html"

@@ -298,7 +298,7 @@ def test_a_comparison_without_a_test_is_refused(change: dict[str, Any], words: s
         compare(items, items, **{"seed": 3, "resamples": 10, **change})
 
 
-@pytest.mark.sample(every=3)
+@pytest.mark.slow
 @pytest.mark.parametrize("block", [1, 7, 64])
 def test_the_size_of_a_block_changes_no_delta(block: int) -> None:
     a, b = both("uneven clusters")[0]

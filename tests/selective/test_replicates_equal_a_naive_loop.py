@@ -93,7 +93,7 @@ def test_the_runs_have_what_makes_it_hard() -> None:
     assert 20 < sum(silent) < 180
 
 
-@pytest.mark.sample(every=2, by=("name",))
+@pytest.mark.sample(every=4, by=("name",))
 @every_run
 @every_name
 def test_replicates_equal_the_loop(name: str, run: str) -> None:
@@ -119,7 +119,7 @@ def test_the_values_of_the_run_itself_equal_plain_code(run: str) -> None:
         assert differences([sound], [naive.value(Sample(rows), *parts_of(name))]) <= ALLOWED, name
 
 
-@pytest.mark.sample(every=6, by=("method",))
+@pytest.mark.sample(every=12, by=("method",))
 @every_run
 @pytest.mark.parametrize("method", ["percentile", "bca"])
 def test_intervals_are_those_of_the_loop(run: str, method: str) -> None:

@@ -36,6 +36,16 @@ def evaluated(run: Path, out: Path, **options: Any) -> Path:
     return out
 
 
+FEW = ("AUROC", "nDCG@10", "ECE", "ScreeningSensitivity")
+
+
+@pytest.fixture(scope="session")
+def few(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A result with few measures, for tests of what does not depend on which."""
+    home = tmp_path_factory.mktemp("few")
+    return evaluated(small_run(home / "run"), home / "out", measures=FEW)
+
+
 @pytest.fixture(scope="session")
 def result(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A result with everything in it but intervals."""

@@ -103,6 +103,7 @@ def test_an_edit_is_noticed(result: Path, tmp_path: Path, edit: Callable[[Path],
     assert any("applied_thresholds" in mismatch.where for mismatch in verify_numbers(copy).mismatches)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("choices", [Choices(parse_rule("max-f1")), Choices()], ids=["one", "three states"])
 def test_a_run_without_folds_verifies_and_its_thresholds_are_looked_at(tmp_path: Path, choices: Choices) -> None:
     tables = synthetic_run(seed=4, posts=60, criteria=4, positives=70, splits=True)

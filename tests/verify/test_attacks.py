@@ -118,7 +118,7 @@ def test_a_sound_folder_of_each_kind_passes_and_nothing_is_written(kind: str, so
     assert everything(folder) == before
 
 
-@pytest.mark.sample(every=24, by=("kind",))
+@pytest.mark.sample(every=48, by=("kind",))
 @pytest.mark.parametrize(("kind", "name"), ALL, ids=[f"{kind}: {name}" for kind, name in ALL])
 def test_an_attack_is_noticed_and_nothing_is_written(
     kind: str, name: str, sound: Callable[[str], Path], tmp_path: Path

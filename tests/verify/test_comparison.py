@@ -77,6 +77,7 @@ def test_every_profile(profile: str, tmp_path: Path) -> None:
     assert (tmp_path / "out/systems/a/candidates.parquet").exists() == has_candidates
 
 
+@pytest.mark.slow
 def test_results_that_differ_in_their_measures_and_queries(tmp_path: Path) -> None:
     frame = system(0.3)
     save(frame, tmp_path / "a", k=[1, 5])

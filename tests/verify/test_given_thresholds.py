@@ -157,7 +157,7 @@ def unused(given: Given) -> set[str]:
     return seed if asked.certify else seed | about_posts
 
 
-@pytest.mark.sample(every=3)
+@pytest.mark.sample(every=6)
 def test_every_single_edit_is_noticed(given: Given, tmp_path: Path) -> None:
     document, target = given.document, copied(given.folder, tmp_path / "copy")
     places = [path for path in leaves(document) if path[0] != "inputs"]

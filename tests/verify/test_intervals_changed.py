@@ -26,7 +26,7 @@ def entry(name: str, key: str, value: Any) -> Change:
     return change
 
 
-@pytest.mark.sample(every=6)
+@pytest.mark.sample(every=12)
 @pytest.mark.parametrize(
     ("change", "caught"),
     [

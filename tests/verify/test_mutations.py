@@ -246,7 +246,7 @@ def test_the_result_verifies_before_it_is_edited(result: Path) -> None:
     assert found.comparisons > 20_000
 
 
-@pytest.mark.sample(every=28, by=("part",))
+@pytest.mark.sample(every=56, by=("part",))
 @pytest.mark.parametrize(("part", "name"), EDITS)
 def test_a_single_edit_is_noticed(part: str, name: str, result: Path, tmp_path: Path) -> None:
     copy = copied(result, tmp_path / "out")

@@ -92,6 +92,7 @@ def test_what_a_run_lacks_or_is_odd_about_it(bend: Any, frame: pl.DataFrame, tmp
     clean(verified(bend(frame), tmp_path / "out"), 1_000)
 
 
+@pytest.mark.slow
 def test_slices_that_cut_through_posts_and_values_that_look_like_formulas(frame: pl.DataFrame, tmp_path: Path) -> None:
     third = pl.int_range(pl.len()) % 3
     odd = frame.with_columns(
@@ -170,6 +171,7 @@ def test_the_example_of_trec_eval(tmp_path: Path) -> None:
     clean(verify_numbers(tmp_path / "out"), 1_000)
 
 
+@pytest.mark.slow
 def test_a_fold_that_cannot_be_tuned(run: Path, tmp_path: Path) -> None:
     frame = pl.read_csv(run / "per_query.csv", infer_schema_length=0)
     untuned = (pl.col("split") == "TUNE") & (pl.col("fold") == "2") & (pl.col("has_evidence") == "1")

@@ -56,6 +56,7 @@ def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.sample(every=3)
 @pytest.mark.parametrize(
     "options",
     [
@@ -227,7 +228,7 @@ EDITS: dict[str, Callable[[Path], None]] = {
 }
 
 
-@pytest.mark.sample(every=8)
+@pytest.mark.sample(every=16)
 @pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
 def test_an_edit_is_noticed(compared: Path, tmp_path: Path, edit: Callable[[Path], None]) -> None:
     copy = tmp_path / "copy"
