@@ -33,6 +33,7 @@ from evidentia.assessment.synth import synthetic_interviews
 from evidentia.evaluation.evaluate import evaluate_items
 from evidentia.evaluation.intervals import Resampling
 from evidentia.pipeline.encoders.wire import ServerSettings
+from evidentia.results import Estimate
 from evidentia.tables import read_items
 from measuring import show, versions
 
@@ -111,11 +112,10 @@ def answers(results: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema_overrides={"pred": pl.Int64, "expectation": pl.Float64}, infer_schema_length=None)
 
 
-def aurc(frame: pl.DataFrame, confidence: Floats, largest: int) -> tuple[float, str]:
-    """The area and its interval, by our own evaluation."""
+def aurc(frame: pl.DataFrame, confidence: Floats, largest: int, resamples: int = 0) -> Estimate:
+    """The area under the risk-coverage curve, by our own evaluation."""
     items = read_items(frame.with_columns(confidence=pl.Series(confidence)), item_max=largest)
-    estimate = evaluate_items(items, measures=["AURC"], resampling=Resampling(RESAMPLES, SEED))["AURC"]
-    return estimate.value, "" if estimate.ci is None else f"{estimate.ci[0]:.3f} to {estimate.ci[1]:.3f}"
+    return evaluate_items(items, measures=["AURC"], resampling=Resampling(resamples, SEED))["AURC"]
 
 
 def outcome(study: Study, mode: str, document: Mapping[str, Any]) -> tuple[str, ...]:
@@ -143,22 +143,17 @@ def ranking(study: Study, mode: str, document: Mapping[str, Any]) -> tuple[str, 
     halves = [frame.filter(pl.col("cluster_id").is_in(part)) for part in (names[::2], names[1::2])]
     largest = max(item.high - item.low for item in study.instrument.items)
     chosen_on, judged_on = (
-        {signal: aurc(half, half[signal].to_numpy(), largest) for signal in SIGNALS} for half in halves
+        {signal: aurc(half, half[signal].to_numpy(), largest, RESAMPLES) for signal in SIGNALS} for half in halves
     )
-    best = min(SIGNALS, key=lambda signal: chosen_on[signal][0])
+    best, hindsight = (min(SIGNALS, key=lambda signal: areas[signal].value) for areas in (chosen_on, judged_on))
     shuffled = np.random.default_rng(SEED).random((200, len(halves[1])))
-    by_chance = np.mean([_plain_aurc(halves[1], order) for order in shuffled])
-    hindsight = min(SIGNALS, key=lambda signal: judged_on[signal][0])
+    by_chance = np.mean([aurc(halves[1], order, largest).value for order in shuffled])
+    limits = judged_on[best].ci
     return (
-        *(study.title, mode, best, f"{chosen_on[best][0]:.3f}"),
-        *(f"{judged_on[best][0]:.3f}", judged_on[best][1], f"{by_chance:.3f}"),
-        f"{hindsight} {judged_on[hindsight][0]:.3f}",
+        *(study.title, mode, best, f"{chosen_on[best].value:.3f}"),
+        *(f"{judged_on[best].value:.3f}", "" if limits is None else f"{limits[0]:.3f} to {limits[1]:.3f}"),
+        *(f"{by_chance:.3f}", f"{hindsight} {judged_on[hindsight].value:.3f}"),
     )
-
-
-def _plain_aurc(frame: pl.DataFrame, confidence: Floats) -> float:
-    items = read_items(frame.with_columns(confidence=pl.Series(confidence)), item_max=27)
-    return evaluate_items(items, measures=["AURC"], resampling=Resampling(0))["AURC"].value
 
 
 def feature(path: Path, studies: Sequence[Study]) -> None:
