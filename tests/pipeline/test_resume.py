@@ -101,13 +101,13 @@ def test_damaged_steps_are_done_again(whole: Whole, tmp_path: Path) -> None:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of a few hundred kilobytes."""
+    """A disk that holds some steps of the run, which take about 480 kB together, and not all."""
     disk = tmp_path / "disk"
     disk.mkdir()
     if (
         shutil.which("mount") is None
         or subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", "size=700k", "tmpfs", str(disk)], capture_output=True, check=False
+            ["mount", "-t", "tmpfs", "-o", "size=300k", "tmpfs", str(disk)], capture_output=True, check=False
         ).returncode
     ):
         pytest.skip("a disk of its own cannot be mounted here")
@@ -152,7 +152,7 @@ def test_files_that_may_not_grow_are_said_and_without_the_limit_the_run_goes_on(
     config, out = Path(shutil.copy(whole.config, tmp_path)), tmp_path / "out"
 
     first = begin(config, out, *TOGETHER, *whole.words)
-    resource.prlimit(first.process.pid, resource.RLIMIT_FSIZE, (150_000, 150_000))  # scores fit, candidates do not
+    resource.prlimit(first.process.pid, resource.RLIMIT_FSIZE, (55_000, 55_000))  # most steps fit, a model of the graph does not
     assert first.wait() == 2
     assert "evidentia: Cannot write " in first.words
     assert "File too large. What was done is kept" in first.words
