@@ -152,7 +152,7 @@ def test_files_that_may_not_grow_are_said_and_without_the_limit_the_run_goes_on(
     config, out = Path(shutil.copy(whole.config, tmp_path)), tmp_path / "out"
 
     first = begin(config, out, *TOGETHER, *whole.words)
-    resource.prlimit(first.process.pid, resource.RLIMIT_FSIZE, (55_000, 55_000))  # most steps fit, a model of the graph does not
+    resource.prlimit(first.process.pid, resource.RLIMIT_FSIZE, (55_000, 55_000))  # a model of the graph does not fit
     assert first.wait() == 2
     assert "evidentia: Cannot write " in first.words
     assert "File too large. What was done is kept" in first.words
