@@ -173,8 +173,8 @@ def feature(path: Path, studies: Sequence[Study]) -> None:
     alone = np.array([expectations[i.participant_id][0] for i in interviews])
     difference, low, high = paired(without.losses(truth), with_llm.losses(truth))
     rows = [
-        (name, f"{np.abs(scores_ - truth[:, 0]).mean():.3f}", f"{np.corrcoef(scores_, truth[:, 0])[0, 1]:.3f}")
-        for name, scores_ in (
+        (name, f"{np.abs(predicted - truth[:, 0]).mean():.3f}", f"{np.corrcoef(predicted, truth[:, 0])[0, 1]:.3f}")
+        for name, predicted in (
             ("expectation alone, zero-shot", alone),
             ("learned", without.scores[:, 0]),
             ("learned with the expectation", with_llm.scores[:, 0]),
@@ -207,13 +207,13 @@ def main() -> None:
         interviews_study(options.interviews, options.work),
     ]
 
-    def asked() -> ChatEndpoint:
+    def endpoint() -> ChatEndpoint:
         return ChatEndpoint(options.endpoint, options.model, ServerSettings(timeout=600.0))
 
     documents = {}
     for study in studies:
         for mode in MODES:
-            documents[study, mode] = assess(study, mode, asked())
+            documents[study, mode] = assess(study, mode, endpoint())
             print(*outcome(study, mode, documents[study, mode]), sep=" | ", flush=True)
     show(
         f"Answers of {options.model}",
@@ -230,7 +230,7 @@ def main() -> None:
     if options.feature:
         texts = studies[0]
         others = replace(texts, people=texts.others, file=options.work / "others.json")
-        assess(others, "zero_shot", asked())
+        assess(others, "zero_shot", endpoint())
         feature(options.depression, (texts, others))
     if options.write:
         command = "python benchmarks/llm.py --endpoint URL --model MODEL --depression CSV"

@@ -149,9 +149,11 @@ def test_items_of_many_scores_are_asked_for_on_ten_digits() -> None:
         return answered("0", chances={"0": 0.4, "3": 0.2, "4": 0.4})  # the median is 3, the likeliest digit is not
 
     with chat_server(reply) as server:
-        answer = LlmScorer(total, ChatEndpoint(server.url, "tiny", QUICK)).assess(INTERVIEW)["total"]
+        asking = LlmScorer(total, ChatEndpoint(server.url, "tiny", QUICK), LlmSettings(samples=2))
+        answer = asking.assess(INTERVIEW)["total"]
     assert (answer.score, answer.signals["expectation"]) == (9, pytest.approx(3 * (0.6 + 1.6)))
     assert answer.signals["token_msp"] == pytest.approx(0.2)
+    assert answer.signals["consistency_modal_confidence"] == 1.0  # of the answers, not of the median
 
 
 def test_all_items_in_one_answer_state_their_confidence() -> None:

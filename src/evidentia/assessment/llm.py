@@ -8,8 +8,9 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import Any, Literal
+
+import numpy as np
 
 from evidentia.assessment.answers import ItemAnswer, Quote, ScorerError, Signal
 from evidentia.assessment.chat import ChatEndpoint, Completion, Message, estimated_tokens, read_json
@@ -17,6 +18,7 @@ from evidentia.assessment.evidence_of_run import EvidenceOfRun
 from evidentia.assessment.grounding import ground
 from evidentia.assessment.instrument import Instrument, Item
 from evidentia.assessment.interviews import Interview
+from evidentia.assessment.ordinal import median_scores
 from evidentia.assessment.references import Reference, References
 from evidentia.assessment.statements import StatementFinder, mentions
 
@@ -63,7 +65,7 @@ class LlmScorer:
             "score": SYSTEM + _scale_words(self.instrument.items[0]),
         }
         return {
-            "scorer": "llm/1",
+            "scorer": "llm/2",
             "model": self.endpoint.model,
             "endpoint": self.endpoint.url,
             "together": self.settings.together,
@@ -135,16 +137,16 @@ class LlmScorer:
         messages = self._score_messages(interview, item, quotes)
         completion = self.endpoint.complete(messages, most_tokens=6, seed=self.settings.seed, probabilities=True)
         shares = _shares(completion.first_token, item)
-        digit = _digit(completion.text, item)
-        if digit is not None and _is_long(item) and shares:  # of ten digits the likeliest one says little
-            digit = _median(shares)
+        answer = digit = _digit(completion.text, item)
+        if answer is not None and _is_long(item) and shares:  # of ten digits the likeliest one says little
+            digit = int(median_scores(np.array([shares]))[0])
         signals = _token_signals(shares, completion.first_token, item, digit)
         for number in range(self.settings.samples):
             again = self.endpoint.complete(
                 messages, most_tokens=6, temperature=self.settings.temperature, seed=self.settings.seed + 1 + number
             )
             signals[f"sample_{number}"] = _digit(again.text, item)
-        _add_consistency(signals, digit, self.settings.samples)
+        _add_consistency(signals, answer, self.settings.samples)
         return (None if digit is None else _score_of(digit, item)), signals
 
     def _score_messages(self, interview: Interview, item: Item, quotes: Sequence[Quote]) -> list[Message]:
@@ -321,15 +323,6 @@ def _shares(chances: Mapping[str, float], item: Item) -> list[float]:
     return [chance / total for chance in scores] if total > 0 else []
 
 
-def _median(shares: Sequence[float]) -> int:
-    """The digit with the least expected error.
-
-    >>> _median([0.3, 0.1, 0.2, 0.4])
-    2
-    """
-    return next((digit for digit, below in enumerate(accumulate(shares)) if below >= 0.5), len(shares) - 1)
-
-
 def _token_signals(
     shares: Sequence[float], chances: Mapping[str, float], item: Item, digit: int | None
 ) -> dict[str, Signal]:
@@ -341,7 +334,8 @@ def _token_signals(
     signals: dict[str, Signal] = {"token_pe": -entropy, "expectation": _on_scale(expected, item)}
     signals["token_msp"] = 0.0 if digit is None else shares[digit]
     refused = sum(chances.get(word, 0.0) for word in ("NA", "N"))
-    answered = math.fsum(chance for token, chance in chances.items() if token.isdigit())
+    low = 0 if _is_long(item) else item.low
+    answered = math.fsum(chances.get(str(low + n), 0.0) for n in range(_scale(item)))
     signals["token_answered"] = answered / (answered + refused)
     return signals
 
