@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from evidentia.cli.main import app
+from evidentia.cli.main import application
 from evidentia.errors import InputError, OutputError
 
 
 def typed(*words: object) -> str:
     """What a command prints; errors are raised as the library raises them."""
-    outcome = CliRunner().invoke(app, ["assess", *map(str, words)])
+    outcome = CliRunner().invoke(application("assess"), ["assess", *map(str, words)])
     if outcome.exception is not None and not isinstance(outcome.exception, SystemExit):
         raise outcome.exception
     return outcome.output

@@ -19,7 +19,7 @@ from evidentia.assessment.features import participant_text
 from evidentia.assessment.learned import LearnedScorer, fold_scorer
 from evidentia.assessment.ordinal import expected_loss, median_scores
 from evidentia.assessment.synth import SyntheticInterviews, synthetic_interviews, write_interviews
-from evidentia.cli.main import app
+from evidentia.cli.main import application
 from evidentia.errors import InputError
 from evidentia.leakage import Post
 from evidentia.leakcheck.learned import interview_of, leakcheck_learned, participants_of, scores_of
@@ -144,7 +144,7 @@ def test_the_command_says_what_it_compared_and_ends_with_0(drawn: SyntheticInter
     (tmp_path / "sleep.toml").write_text(f"{head}[[item]]{sleep}", encoding="utf-8")
     words = ["assess", "leakcheck", tmp_path / "transcripts", "--truth", tmp_path / "truth.csv", "--json"]
     words += ["--instrument", tmp_path / "sleep.toml"]
-    outcome = CliRunner().invoke(app, [str(word) for word in words])
+    outcome = CliRunner().invoke(application("assess"), [str(word) for word in words])
     document = json.loads(outcome.output)
     assert (outcome.exit_code, document["passed"], document["eval_posts"]) == (0, True, 25)
     assert all(finding["looked"] > 0 for finding in document["findings"])

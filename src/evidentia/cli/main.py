@@ -16,28 +16,16 @@ import typer
 from typer.main import get_command
 
 import evidentia
-from evidentia.cli import assess, corpus, streams
+from evidentia.cli import streams
 from evidentia.cli.options import option
 from evidentia.errors import EvidentiaError, place_of, typed
 
 INTERNAL = 70  # neither a failed check (1) nor bad input (2)
-app = typer.Typer(
-    name="evidentia",
-    help="Evaluate and verify systems that find evidence in text, say when there is none, and know how sure they are.\n\n"
-    "Research software, not a medical device.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
 COMMANDS = (
     *("evaluate", "selective", "compare", "validate", "run", "ablate", "predict", "measures", "explain"),
     *("verify", "gate", "report", "leakage", "leakcheck", "tune", "power", "synth", "demo"),
 )
-for command in COMMANDS:
-    app.command()(getattr(import_module(f"evidentia.cli.{command}"), command))
-app.add_typer(corpus.app, name="corpus")
-app.add_typer(assess.app, name="assess")
+GROUPS = ("corpus", "assess")
 
 
 def _version(value: bool) -> None:
@@ -46,7 +34,6 @@ def _version(value: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def root(
     version: Annotated[
         bool, option("--version", "Print the version and stop.", callback=_version, is_eager=True)
@@ -63,16 +50,38 @@ def main() -> None:
     sys.exit(streams.flushed(_run()))
 
 
+def application(name: str | None = None) -> typer.Typer:
+    """The application with one of its commands, or with all."""
+    app = typer.Typer(
+        name="evidentia",
+        help="Evaluate and verify systems that find evidence in text, say when there is none, and know how sure they are.\n\n"
+        "Research software, not a medical device.",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich",
+        context_settings={"help_option_names": ["-h", "--help"]},
+        callback=root,
+    )
+    for command in (*COMMANDS, *GROUPS) if name is None else (name,):
+        module = import_module(f"evidentia.cli.{command}")
+        if command in GROUPS:
+            app.add_typer(module.app, name=command)
+        else:
+            app.command()(getattr(module, command))
+    return app
+
+
 @cache
-def _parser() -> Callable[[], object]:
-    """The command with its options, built once: that takes a tenth of a second."""
-    return get_command(app)
+def _parser(name: str | None) -> Callable[[], object]:
+    """The options of the commands, built once: those of all commands take a tenth of a second."""
+    return get_command(application(name))
 
 
 def _run() -> int:
     """The exit code."""
     try:
-        _parser()()
+        first = next(iter(sys.argv[1:]), None)
+        _parser(first if first in (*COMMANDS, *GROUPS) else None)()
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 0 if stop.code is None else 1
     except EvidentiaError as error:
