@@ -15,7 +15,7 @@ import evidentia
 from compare.systems import gated, save, system
 from evidentia.report.page import Content, read_content, render, unpack
 from evidentia.report.page.comparison_page import comparison_page
-from evidentia.report.page.render import figures_of
+from evidentia.report.page.render import page_parts
 from evidentia.report.page.words import sentences as said_of
 
 ODD = ("<script>alert(1)</script>\"'|&", "</script><img src=x onerror=alert(2)>", "X" * 10_000)
@@ -157,7 +157,7 @@ def test_what_is_undefined_is_not_drawn_and_says_so(tmp_path: Path) -> None:
     out = tmp_path / "out"
     evidentia.compare(silent, loud, measures=["AlertPrecision"], resamples=20, out=out, report=False)
     content = read_content(out)
-    assert [figure.name for figure in figures_of(content)] == ["verdicts"]
+    assert [figure.name for figure in page_parts(content)["figures"]] == ["verdicts"]
     words = " ".join("".join(Walk(render(content)).words).split())
     assert "Not to be compared in alerts that are right: AlertPrecision has no difference" in words
     assert "undefined for at least one of the two" in words
@@ -165,7 +165,7 @@ def test_what_is_undefined_is_not_drawn_and_says_so(tmp_path: Path) -> None:
 
 def test_the_figures_draw_the_deltas(content: Content) -> None:
     numbers = content.numbers
-    figures = {figure.name: figure for figure in figures_of(content)}
+    figures = {figure.name: figure for figure in page_parts(content)["figures"]}
     pairs = len(numbers["systems"]) - 1
     expected = {f"{kind}_{place}" for kind in ("forest", "dumbbells") for place in range(1, pairs + 1)}
     assert expected | {"forest_units", "verdicts"} <= set(figures)
@@ -182,7 +182,7 @@ def test_the_figures_draw_the_deltas(content: Content) -> None:
 
 
 def test_counts_and_shares_do_not_share_an_axis(home: Path) -> None:
-    figures = {figure.name: figure for figure in figures_of(read_content(home / "two"))}
+    figures = {figure.name: figure for figure in page_parts(read_content(home / "two"))["figures"]}
     shares, others = ({str(row[0]) for row in figures[name].table.rows} for name in ("forest_1", "forest_units"))
     assert {"AUROC", "nDCG@10"} <= shares
     assert "SelectedK" in others
@@ -191,7 +191,7 @@ def test_counts_and_shares_do_not_share_an_axis(home: Path) -> None:
 
 def test_the_steps_start_where_the_first_configuration_stands(home: Path) -> None:
     content = read_content(home / "steps")
-    rows = [row for row in figures_of(content)[0].table.rows if row[0] == "nDCG@10"]
+    rows = [row for row in page_parts(content)["figures"][0].table.rows if row[0] == "nDCG@10"]
     assert [row[-2] for row in rows] == ["0. system", "1. better", "2. best"]
     first, second = (d for d in content.numbers["deltas"] if d["name"] == "nDCG@10")
     assert [row[-1] for row in rows] == [first["baseline_value"], first["system_value"], second["system_value"]]

@@ -11,7 +11,7 @@ import pytest
 from evidentia import selective
 from evidentia.report.page import Content, read_content, render
 from evidentia.report.page.figure import Figure
-from evidentia.report.page.render import figures_of
+from evidentia.report.page.render import page_parts
 from evidentia.verifying import verify_result
 from selective.questionnaires import instrument, participant, random_run, run_file
 
@@ -33,7 +33,7 @@ def four_people() -> dict[str, Any]:
 def page_of(folder: Path, run: dict[str, Any], **options: Any) -> tuple[Content, str, dict[str, Figure]]:
     selective.evaluate(run, **{"seed": 1, "resamples": 40} | options).save(folder)
     content = read_content(folder)
-    return content, render(content), {figure.name: figure for figure in figures_of(content)}
+    return content, render(content), {figure.name: figure for figure in page_parts(content)["figures"]}
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +93,7 @@ def test_a_table_has_no_such_section(tmp_path: Path) -> None:
     table.save(tmp_path / "table")
     content = read_content(tmp_path / "table")
     assert 'id="questionnaire"' not in render(content)
-    assert not {"totals", "cut_offs", "confusion"} & {figure.name for figure in figures_of(content)}
+    assert not {"totals", "cut_offs", "confusion"} & {figure.name for figure in page_parts(content)["figures"]}
 
 
 @pytest.mark.sample(every=3)

@@ -16,7 +16,7 @@ from evidentia import selective
 from evidentia.report.page import Content, read_content, render, unpack
 from evidentia.report.page.images import images
 from evidentia.report.page.participants import Participants
-from evidentia.report.page.render import figures_of
+from evidentia.report.page.render import page_parts
 from evidentia.report.page.selective_figures import MOST_POINTS, thinned
 from evidentia.report.page.selective_view import SelectiveView, labels
 from evidentia.report.show import limits, shown
@@ -205,12 +205,18 @@ def test_the_first_screen_says_what_was_evaluated_and_that_it_is_no_diagnosis(co
 def test_a_comparison_has_its_section_and_a_run_alone_has_none(compared: Made, alone: Made) -> None:
     assert "comparison" in compared.walk.ids
     assert "comparison" not in alone.walk.ids
-    assert {f.name for f in figures_of(alone.content)} >= {"items", "matched", "signals", "signals_risk", "ties_AURC"}
-    assert not [f for f in figures_of(alone.content) if f.name.startswith(("against", "deltas"))]
+    assert {f.name for f in page_parts(alone.content)["figures"]} >= {
+        "items",
+        "matched",
+        "signals",
+        "signals_risk",
+        "ties_AURC",
+    }
+    assert not [f for f in page_parts(alone.content)["figures"] if f.name.startswith(("against", "deltas"))]
 
 
 def test_two_systems_are_drawn_with_bands_for_every_signal(compared: Made) -> None:
-    figures = {figure.name: figure for figure in figures_of(compared.content)}
+    figures = {figure.name: figure for figure in page_parts(compared.content)["figures"]}
     assert {"risk_1_llm", "joint_risk_1_llm", "risk_2_total_evidence", "joint_risk_2_total_evidence"} <= set(figures)
     for name in ("risk_1_llm", "joint_risk_2_total_evidence"):
         rows = figures[name].table.rows
@@ -229,7 +235,7 @@ def test_two_systems_are_drawn_with_bands_for_every_signal(compared: Made) -> No
 def test_what_was_refused_or_not_tested_is_in_words_and_never_drawn(compared: Made) -> None:
     comparison = compared.summary["comparison"]
     untested = [d for d in comparison["deltas"] if d["p"] is None]
-    drawn = [f for f in figures_of(compared.content) if f.name.startswith("deltas_")]
+    drawn = [f for f in page_parts(compared.content)["figures"] if f.name.startswith("deltas_")]
     assert any(w.startswith("not compared: ") for d in untested for w in d["warnings"])
     tested = [d for d in comparison["deltas"] if d["p"] is not None and not d["name"].startswith("Cmax")]
     errors = [d for d in tested if d["family"] != "questionnaire" and "WeightedKappa" not in d["name"]]
@@ -303,7 +309,7 @@ def test_long_names_stay_apart_in_figures(hostile: Made) -> None:
     assert len(set(view.labels.values())) == len(hostile.summary["dataset"]["signals"]) == 5
     assert max(map(len, view.labels.values())) < 50
     assert labels(["", "a b", "a  b"]) == {"": "(no name)", "a b": "a b", "a  b": "a b (2)"}
-    drawn = json.dumps([figure.drawn({}) for figure in figures_of(hostile.content)])
+    drawn = json.dumps([figure.drawn({}) for figure in page_parts(hostile.content)["figures"]])
     assert "n" * 50 not in drawn
     assert "m" * 50 not in drawn
 
@@ -311,7 +317,7 @@ def test_long_names_stay_apart_in_figures(hostile: Made) -> None:
 @pytest.mark.slow
 def test_every_figure_can_be_drawn(compared: Made, hostile: Made, tmp_path: Path) -> None:
     for one in (compared, hostile):
-        figures = figures_of(one.content)
+        figures = page_parts(one.content)["figures"]
         assert len({figure.name for figure in figures}) == len(figures) > 8
         for text in images(figures, ("svg",)).values():
             assert b"<svg" in text
@@ -325,7 +331,7 @@ def test_a_system_that_answers_nothing_is_not_made_to_look_good(tmp_path: Path) 
     assert "Nothing is answered." in silent.walk.text
     assert "no rank" in silent.walk.text
     assert "there is no curve to draw" in silent.walk.text
-    assert [figure.name for figure in figures_of(silent.content)] == ["items"]
+    assert [figure.name for figure in page_parts(silent.content)["figures"]] == ["items"]
     areas = [n for n in silent.walk.of("data-of") if n.marks["data-of"].startswith("AURC") and n.text == "0.0000"]
     assert areas
 

@@ -82,7 +82,8 @@ class Content:
 
 def pack(content: Content) -> str:
     """The content as base64 of gzip, the same text for the same content (gzip would keep the time)."""
-    return base64.b64encode(gzip.compress(dumps(content.to_dict()).encode(), LEVEL, mtime=0)).decode("ascii")
+    text = dumps(content.to_dict(), indent=None)  # indented, it would be written by Python's slow encoder
+    return base64.b64encode(gzip.compress(text.encode(), LEVEL, mtime=0)).decode("ascii")
 
 
 def unpack(page: str) -> Content:

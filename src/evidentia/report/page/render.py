@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import version
 from typing import Any
@@ -15,7 +16,6 @@ from evidentia.errors import counted
 from evidentia.report.page.comparison_page import comparison_page
 from evidentia.report.page.content import MARK, Content, pack
 from evidentia.report.page.evaluation_page import evaluation_page
-from evidentia.report.page.figure import Figure
 from evidentia.report.page.javascript import vega_bundle
 from evidentia.report.page.selective_page import selective_page
 from evidentia.report.page.theme import config
@@ -23,12 +23,18 @@ from evidentia.report.page.words import per_thousand
 from evidentia.report.show import chance, limits, shown, signed
 from evidentia.report.write import shared_words
 
+_ESCAPES = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"}
 PAGES = {"evaluation": evaluation_page, "selective": selective_page, "comparison": comparison_page}
 
 
-def render(content: Content) -> str:
-    """The page, the same bytes for the same content and version."""
-    page = {**_every_page(content), **PAGES[content.kind](content)}
+def page_parts(content: Content) -> dict[str, Any]:
+    """Everything that the template of a page asks for, figures among it."""
+    return {**_every_page(content), **PAGES[content.kind](content)}
+
+
+def render(content: Content, page: Mapping[str, Any] | None = None) -> str:
+    """The page, the same bytes for the same content and version; ``page`` are its parts where they are there already."""
+    page = page_parts(content) if page is None else page
     environment = _environment()
     template = environment.get_template(f"{content.kind}.html")
     return template.render(
@@ -105,16 +111,9 @@ def script_json(value: Any) -> Markup:
     Markup('{"a":"\\\\u003c/script\\\\u003e"}')
     """
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    escapes = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
-    return Markup("".join(escapes.get(letter, letter) for letter in text))
+    return Markup(text.translate(_ESCAPES))
 
 
 def attributes(name: str, field: str, value: object) -> Markup:
     """What says of a number in the page where it comes from, and all its digits."""
     return Markup(' data-of="{}" data-field="{}" data-value="{}"').format(name, field, json.dumps(value))
-
-
-def figures_of(content: Content) -> tuple[Figure, ...]:
-    """The figures of a page, for files of their own."""
-    figures: tuple[Figure, ...] = PAGES[content.kind](content)["figures"]
-    return figures

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from evidentia.report.page.images import images
 from evidentia.report.page.pseudonyms import write_key
 from evidentia.report.page.read import read_content
 from evidentia.report.page.record import FILES, PAGE, RECORD, Drawing, drawing, read_record, record_text
-from evidentia.report.page.render import figures_of, render
+from evidentia.report.page.render import page_parts, render
 from evidentia.report.page.text import latex_document, markdown
 from evidentia.report.write import csv_text
 from evidentia.results.folder import clear_leftovers, replace_file
@@ -60,13 +61,16 @@ def _recorded(folder: Path) -> dict[str, Drawing]:
 
 def files_of(content: Content, formats: Collection[str]) -> dict[str, bytes]:
     """Every file of a report in these formats, by its name in the result folder."""
-    figures = figures_of(content)
+    page = page_parts(content)
+    figures: tuple[Figure, ...] = page["figures"]
     files: dict[str, bytes] = {}
-    if "html" in formats:
-        files[PAGE] = render(content).encode()
-    if "csv" in formats:
-        files |= {f"figures/drawn/{f.name}.csv": csv_text(f.table).encode() for f in figures if _own(f, content)}
-    files |= {f"figures/{name}": data for name, data in images(figures, formats).items()}
+    with ThreadPoolExecutor(1) as drawing_thread:  # the drawing engine needs no Python: the page is made beside it
+        drawn = drawing_thread.submit(images, figures, formats)
+        if "html" in formats:
+            files[PAGE] = render(content, page).encode()
+        if "csv" in formats:
+            files |= {f"figures/drawn/{f.name}.csv": csv_text(f.table).encode() for f in figures if _own(f, content)}
+        files |= {f"figures/{name}": data for name, data in drawn.result().items()}
     if "latex" in formats:
         files["report.tex"] = latex_document(content, figures).encode()
     if "md" in formats:
