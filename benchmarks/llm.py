@@ -2,15 +2,15 @@
 
 Needs an OpenAI-compatible endpoint that gives log-probabilities (llama.cpp, vLLM, ...). Few-shot takes the quotes of zero-shot, so
 that the two differ in their scores only; its references are other people than those who are assessed. The signal that ranks best
-is chosen on one half of the participants and judged on the other. With `--feature` everybody in the table is assessed zero-shot,
-and the model's expectation becomes a feature of the learned scorer. An interrupted run goes on where it was; what is
-in the folder of run files is not asked again.
+is chosen on one half of the participants and judged on the other. `--feature` is another measurement: everybody in the table is
+assessed zero-shot, and the model's expectation becomes a feature of the learned scorer. An interrupted run goes on where it was; what
+is in the folder of run files is not asked again, so give a changed prompt another folder.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -156,13 +156,11 @@ def ranking(study: Study, mode: str, document: Mapping[str, Any]) -> tuple[str, 
     )
 
 
-def feature(path: Path, studies: Sequence[Study]) -> None:
+def feature(path: Path, study: Study) -> None:
     """The learned scorer on everybody, without and with the zero-shot expectation."""
     corpus = CORPORA["depression"]
     instrument = corpus.instrument()
-    expectations: dict[str, list[float]] = {}
-    for study in studies:
-        expectations |= llm_expectations(study.file, "zero_shot", instrument)
+    expectations = llm_expectations(study.file, "zero_shot", instrument)
     interviews, scores = check_inputs(path, instrument, path)
     assert scores is not None
     truth = np.array([[scores[i.participant_id][item] for item in instrument.item_ids] for i in interviews])
@@ -189,34 +187,15 @@ def feature(path: Path, studies: Sequence[Study]) -> None:
     )
 
 
-def main() -> None:
-    """Ask the model, print the tables, and write them where that was asked for."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--endpoint", required=True, metavar="URL", help="for example http://127.0.0.1:8089/v1")
-    parser.add_argument("--model", required=True)
-    parser.add_argument("--depression", required=True, type=Path, metavar="CSV")
-    parser.add_argument("--people", type=int, default=60)
-    parser.add_argument("--interviews", type=int, default=20)
-    parser.add_argument("--feature", action="store_true", help="assess everybody zero-shot, as a feature of `learned`")
-    parser.add_argument("--work", type=Path, default=Path("llm-runs"), help="folder of the run files")
-    parser.add_argument("--write", action="store_true", help="put the tables into README.md")
-    options = parser.parse_args()
-    options.work.mkdir(parents=True, exist_ok=True)
-    studies = [
-        texts_study(options.depression, options.people, options.work),
-        interviews_study(options.interviews, options.work),
-    ]
-
-    def endpoint() -> ChatEndpoint:
-        return ChatEndpoint(options.endpoint, options.model, ServerSettings(timeout=600.0))
-
+def measure_modes(studies: Sequence[Study], endpoint: Callable[[], ChatEndpoint], model: str) -> None:
+    """Both modes of every study: answers, costs, and which signal ranks best."""
     documents = {}
     for study in studies:
         for mode in MODES:
             documents[study, mode] = assess(study, mode, endpoint())
             print(*outcome(study, mode, documents[study, mode]), sep=" | ", flush=True)
     show(
-        f"Answers of {options.model}",
+        f"Answers of {model}",
         ("", "mode", "failed", "scored", "MAE", "r of expectation", "quotes dropped", "calls", "tokens", "seconds"),
         [outcome(study, mode, document) for (study, mode), document in documents.items()],
         f"few-shot shows {SHOTS} references and takes the quotes of zero-shot; its calls are for scores only",
@@ -227,14 +206,40 @@ def main() -> None:
         [ranking(study, mode, document) for (study, mode), document in documents.items()],
         f"signals: {', '.join(SIGNALS)}",
     )
+
+
+def main() -> None:
+    """Ask the model, print the tables, and write them where that was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--endpoint", required=True, metavar="URL", help="for example http://127.0.0.1:8089/v1")
+    parser.add_argument("--model", required=True)
+    parser.add_argument("--depression", required=True, type=Path, metavar="CSV")
+    parser.add_argument("--people", type=int, default=60)
+    parser.add_argument("--interviews", type=int, default=20)
+    parser.add_argument(
+        "--feature", action="store_true", help="only the expectation of everybody as a feature of `learned`"
+    )
+    parser.add_argument("--work", type=Path, default=Path("llm-runs"), help="folder of the run files")
+    parser.add_argument("--write", action="store_true", help="put the tables into README.md")
+    options = parser.parse_args()
+    options.work.mkdir(parents=True, exist_ok=True)
+    texts = texts_study(options.depression, options.people, options.work)
+
+    def endpoint() -> ChatEndpoint:
+        return ChatEndpoint(options.endpoint, options.model, ServerSettings(timeout=600.0))
+
     if options.feature:
-        texts = studies[0]
-        others = replace(texts, people=texts.others, file=options.work / "others.json")
-        assess(others, "zero_shot", endpoint())
-        feature(options.depression, (texts, others))
+        everybody = replace(
+            texts, people=[*texts.people, *texts.others], others=(), file=options.work / "everybody.json"
+        )
+        assess(everybody, "zero_shot", endpoint())
+        feature(options.depression, everybody)
+    else:
+        measure_modes((texts, interviews_study(options.interviews, options.work)), endpoint, options.model)
     if options.write:
         command = "python benchmarks/llm.py --endpoint URL --model MODEL --depression CSV"
-        record.write("llm", versions(*PACKAGES), how=f"{command}{' --feature' if options.feature else ''} --write")
+        section, more = ("llm-feature", " --feature") if options.feature else ("llm", "")
+        record.write(section, versions(*PACKAGES), how=f"{command}{more} --write")
 
 
 if __name__ == "__main__":
