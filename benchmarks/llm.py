@@ -3,8 +3,8 @@
 Needs an OpenAI-compatible endpoint that gives log-probabilities (llama.cpp, vLLM, ...). Few-shot takes the quotes of zero-shot, so
 that the two differ in their scores only; its references are other people than those who are assessed. The signal that ranks best
 is chosen on one half of the participants and judged on the other. `--feature` is another measurement: everybody in the table is
-assessed zero-shot, and the model's expectation becomes a feature of the learned scorer. An interrupted run goes on where it was; what
-is in the folder of run files is not asked again, so give a changed prompt another folder.
+assessed zero-shot, and the model's expectation becomes a feature of the learned scorer. An interrupted run goes on where it
+was; what is in the folder of run files is not asked again, so give a changed prompt another folder.
 """
 
 from __future__ import annotations
