@@ -114,7 +114,7 @@ def test_names_of_other_tools_are_understood(alias: str, means: str, profile: st
             "nDCG@-1",
             "nDCG(norm=gold)@10",
             "AUROC@10",
-            "F1",
+            "F1(avg=pooled)",
             "F1(t=1.5)",
             "ECE(bins=0)",
             "ECE(bins=1001)",

@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 from builders.queries import F, detector, estimate, exactly, query, run_of, value
-from evidentia.errors import InputError, UnknownNameError
+from evidentia.errors import InputError
 from evidentia.evaluation import evaluate_run
-from evidentia.measures import PROFILES, resolve
+from evidentia.measures import PROFILES, canonical
 from evidentia.results import dumps, loads
 from evidentia.synth import synthetic_run
 from evidentia.tables import Run, read_run
@@ -183,8 +183,7 @@ def test_the_checksum_of_the_audit_gives_an_auroc_of_1() -> None:
 
 def test_a_figure_at_a_threshold_always_names_the_threshold() -> None:
     for base in ("F1", "Precision", "Sensitivity", "MCC", "FPR", "TP"):
-        with pytest.raises(UnknownNameError):
-            resolve(base, PROFILES["contract"])
+        assert canonical(base, PROFILES["contract"]) == f"{base}(t=gate)"
     found = evaluate_run(detector([1, 0], [0.9, 0.4], tau=[0.3, 0.3]), measures=["FPR(t=0.5)", "FPR(t=gate)"])
     assert {name: entry.value for name, entry in found.measures.items() if not entry.group} == {
         "FPR(t=0.5)": 0.0,

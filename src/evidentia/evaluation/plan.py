@@ -155,16 +155,17 @@ def plan_for(run: Run, profile: Profile, names: Iterable[str], by: Sequence[str]
                 only[key] = only.get(key, frozenset()) | {request.group}
             wants.setdefault(key, (definition, grouping))
             continue
-        for grouping in _groupings_of(definition, groupings, by, run):
+        for grouping in groupings_of(definition, groupings, by, run):
             only.pop((definition, grouping.columns), None)
             wants.setdefault((definition, grouping.columns), (definition, grouping))
     ordered = sorted(wants.values(), key=lambda want: bool(want[1].columns))  # the whole run first, then group by group
     return MeasurePlan(tuple(ordered), tuple(impossible.items()), only, curves_of(d.measure.base for d, _ in ordered))
 
 
-def _groupings_of(
+def groupings_of(
     definition: Definition, groupings: Mapping[str, Grouping], by: Sequence[str], run: Run
 ) -> list[Grouping]:
+    """The groupings that a definition is reported for: the whole run, then those that it allows."""
     allowed = definition.measure.groups
     averaged = isinstance(definition.kind, Macro)
     chosen = [

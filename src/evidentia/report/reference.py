@@ -9,11 +9,14 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from evidentia.errors import counted
 from evidentia.evaluation.explain import DefinitionReading, Explanation
+from evidentia.evaluation.find_value import ValueSearch
 from evidentia.measures import MEASURES, PROFILES, pattern
 from evidentia.results.measure import Args, Measure
 from evidentia.results.profiles import SELECTIVE
 
+LISTED = 5
 INTRO = """# Measures
 
 Written from the registry by `evidentia measures --markdown`; do not edit by hand.
@@ -21,6 +24,7 @@ Written from the registry by `evidentia measures --markdown`; do not edit by han
 A name is `Name(parameter=value,...)@cut[group=value]`. A parameter that is left out takes the profile's choice, and every number
 carries its definition with all choices written out. Any measure can be asked for in a group: `nDCG@10[criterion=A.1]`,
 `AUROC[fold=3]`, `SelectedK[state=POS]`. Names of other tools are understood: `ndcg_cut_10`, `map@10`, `recall_5`, `P_10`.
+A figure at an operating point whose name has no `t` is read at the gate: `F1` is `F1(t=gate)`.
 
 The *gate* is the system's yes/no: state is not NEG; else prob >= tau; else prob >= 0.5. Thresholds are inclusive.
 
@@ -170,3 +174,30 @@ def _pairs(console: Console, pairs: Mapping[str, str], title: str = "") -> None:
         table.add_row(escape(key), escape(words))
     console.print(table)
     console.print()
+
+
+def print_value_search(search: ValueSearch) -> None:
+    """Which readings of a name give a number, those that change least first, and which are nearest otherwise."""
+    console, given = Console(highlight=False), search.given
+    asked = "cannot be computed on this run" if search.asked is None else f"is {search.asked:.10g}"
+    console.print(f"[bold]{escape(search.name)}[/] {asked}; {search.text} was given.")
+    console.print(f"{counted(search.tried, 'reading')} tried, {len(search.agreeing)} agree.\n")
+    for title, readings in (
+        ("Agree, smallest change first", search.agreeing[:LISTED]),
+        ("Nearest others", search.nearest),
+    ):
+        if not readings:
+            continue
+        console.print(f"[bold]{title}[/]")
+        for reading in readings:
+            console.print(f"  {reading.value:<14.10g} {escape(reading.definition)}", soft_wrap=True)
+            for words in reading.changes or ("as it was asked",):
+                console.print(f"                 {escape(words)}", soft_wrap=True)
+        console.print()
+    by_chance = 2 * given.tolerance * search.tried
+    if search.agreeing and by_chance > 0.05:
+        console.print(
+            f"About {by_chance:.2g} of so many readings would agree with any number of these digits by chance. "
+            "Give more digits to be sure.",
+            soft_wrap=True,
+        )

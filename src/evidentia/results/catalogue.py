@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -237,6 +238,9 @@ def _match(name: Name, profile: Profile | None, text: str) -> Definition:
         args = _arguments(measure, name, profile)
         if args is not None:
             return Definition(measure, args)
+    if profile is not None and not name.params and name.cut is None:  # F1 alone: at the system's own yes/no
+        with suppress(UnknownNameError):
+            return _match(replace(name, params=(("t", "gate"),)), profile, text)
     raise UnknownNameError(f"{typed(text)} does not name one definition of {base}. {_ways(same_base)}")
 
 
