@@ -54,6 +54,7 @@ def evaluate(
     """
     from evidentia import workflow
     from evidentia.measures import profile_named
+    from evidentia.report import start_drawing_engine, wants_report
 
     if out is not None:
         workflow.ensure_writable(out, force=force)
@@ -74,6 +75,8 @@ def evaluate(
         ties=ties,
         allow_disjoint=allow_disjoint,
     )
+    if out is not None and wants_report(False if no_report else None):
+        start_drawing_engine()
     with progress_bar("resampling", quiet=quiet or as_json) as progress:
         evaluation = workflow.evaluate(
             source,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from evidentia.report.tables import Table, tables_of
@@ -11,6 +12,7 @@ from evidentia.report.write import write_curves, write_delta_tables, write_table
 
 __all__ = [
     "Table",
+    "start_drawing_engine",
     "tables_of",
     "wants_report",
     "write_curves",
@@ -23,6 +25,13 @@ __all__ = [
 def wants_report(asked: bool | None) -> bool:
     """Whether to draw a report: as asked, else unless the environment says EVIDENTIA_NO_REPORT."""
     return not os.environ.get("EVIDENTIA_NO_REPORT") if asked is None else asked
+
+
+def start_drawing_engine() -> None:
+    """Start the engine in the background: that takes half a second and no Python."""
+    from evidentia.report.page.images import start_engine
+
+    Thread(target=start_engine, daemon=True).start()
 
 
 def write_report(folder: Path, **how: Any) -> list[str]:

@@ -197,7 +197,7 @@ def print_value_search(search: ValueSearch) -> None:
     by_chance = 2 * given.tolerance * search.tried
     if search.agreeing and by_chance > 0.05:
         console.print(
-            f"About {by_chance:.2g} of so many readings would agree with any number of these digits by chance. "
+            f"\nAbout {by_chance:.2g} of so many readings would agree with any number of these digits by chance. "
             "Give more digits to be sure.",
             soft_wrap=True,
         )

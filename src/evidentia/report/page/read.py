@@ -103,8 +103,7 @@ NOTHING = _Run(pl.DataFrame(), pl.DataFrame(), pl.DataFrame(), Aliases({}, {}), 
 def _run(folder: Path, manifest: Mapping[str, Any], *, show_ids: bool) -> _Run:
     """The queries and the TUNE rows, with pseudonyms for posts and sentences."""
     slices = (manifest.get("options") or {}).get("slices", ())
-    whole = pl.read_csv(folder / "per_query.csv", infer_schema=False).rename(_plain_name)
-    frame = whole.select(_plain(c) for c in dict.fromkeys((*CONTRACT_COLUMNS, *slices)) if c in whole.columns)
+    frame = _read_columns(folder / "per_query.csv", dict.fromkeys((*CONTRACT_COLUMNS, *slices)))
     tune = _tune(folder)
     aliases = Aliases({}, {})
     if not show_ids:
@@ -117,6 +116,14 @@ def _run(folder: Path, manifest: Mapping[str, Any], *, show_ids: bool) -> _Run:
     read = read_run(frame.select(column for column in CONTRACT_COLUMNS if column in frame.columns), allow_disjoint=True)
     errors = errors_of(read, aliases, kept)
     return _Run(frame, _hidden(frame, aliases), _hidden(tune, aliases), aliases, errors)
+
+
+def _read_columns(path: Path, columns: Iterable[str]) -> pl.DataFrame:
+    """Those of the columns that the file has, as texts; the others, one for every measure, are not kept in memory."""
+    named = {_plain_name(column): column for column in pl.read_csv(path, n_rows=0, infer_schema=False).columns}
+    wanted = [column for column in columns if column in named]
+    whole = pl.read_csv(path, columns=[named[column] for column in wanted], infer_schema=False).rename(_plain_name)
+    return whole.select(_plain(column) for column in wanted)
 
 
 def _tune(folder: Path) -> pl.DataFrame:
