@@ -182,18 +182,11 @@ def print_value_search(search: ValueSearch) -> None:
     asked = "cannot be computed on this run" if search.asked is None else f"is {search.asked:.10g}"
     console.print(f"[bold]{escape(search.name)}[/] {asked}; {search.text} was given.")
     console.print(f"{counted(search.tried, 'reading')} tried, {len(search.agreeing)} agree.\n")
-    for title, readings in (
-        ("Agree, smallest change first", search.agreeing[:LISTED]),
-        ("Nearest others", search.nearest),
-    ):
-        if not readings:
-            continue
-        console.print(f"[bold]{title}[/]")
-        for reading in readings:
-            console.print(f"  {reading.value:<14.10g} {escape(reading.definition)}", soft_wrap=True)
-            for words in reading.changes or ("as it was asked",):
-                console.print(f"                 {escape(words)}", soft_wrap=True)
-        console.print()
+    console.print(f"[bold]{'Agree, smallest change first' if search.agreeing else 'None agrees; the nearest'}[/]")
+    for reading in search.agreeing[:LISTED] or search.nearest:
+        console.print(f"  {reading.value:<14.10g} {escape(reading.definition)}", soft_wrap=True)
+        for words in reading.changes or ("as it was asked",):
+            console.print(f"                 {escape(words)}", soft_wrap=True)
     by_chance = 2 * given.tolerance * search.tried
     if search.agreeing and by_chance > 0.05:
         console.print(
