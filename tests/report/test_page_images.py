@@ -11,7 +11,7 @@ import evidentia
 from builders.runs import Saved
 from evidentia.report.page import read_content
 from evidentia.report.page.images import images
-from evidentia.report.page.run_figures import curve, decision, run_figures
+from evidentia.report.page.run_figures import decision, roc, run_figures
 
 
 def test_a_figure_is_the_same_bytes_whatever_was_drawn_before(saved: Saved) -> None:
@@ -24,7 +24,7 @@ def test_a_figure_is_the_same_bytes_whatever_was_drawn_before(saved: Saved) -> N
 
 def test_both_formats_are_drawn_the_same_again(saved: Saved) -> None:
     content = read_content(saved.folder)
-    some = [figure for figure in (decision(content), curve(content, "roc")) if figure is not None]
+    some = [figure for figure in (decision(content), roc(content)) if figure is not None]
     assert images(some, ["svg", "png"]) == images(some, ["svg", "png"])
 
 

@@ -19,6 +19,7 @@ from evidentia.tables.queries import Queries
 
 Column = tuple[float | None, ...]
 GRID = np.arange(101) / 100
+MOST_TURNS = 5_000  # of a ROC curve; further ones would not be seen
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,20 @@ def _swept(queries: Queries, level: float, plan: ResamplingPlan) -> list[Curve]:
         if shape is PR:
             columns["prevalence"] = (float(queries.label.mean()),) * len(shape.grid)
         drawn.append(Curve(shape.name, shape.title, columns))
-    return drawn
+    return [*drawn, *_operating_points(whole)]
+
+
+def _operating_points(counts: Counts) -> list[Curve]:
+    """The operating points at which the ROC curve turns: those between them lie on straight lines."""
+    tp, fp = counts.tp, counts.fp
+    if not tp[-1] or not fp[-1]:
+        return []
+    up, across = np.diff(tp), np.diff(fp)
+    turns = np.concatenate([[0], 1 + np.flatnonzero(up[:-1] * across[1:] != up[1:] * across[:-1]), [len(tp) - 1]])
+    if len(turns) > MOST_TURNS:
+        turns = turns[np.rint(np.arange(MOST_TURNS) * (len(turns) - 1) / (MOST_TURNS - 1)).astype(np.int64)]
+    columns = {"fpr": _column(fp[turns] / fp[-1]), "tpr": _column(tp[turns] / tp[-1])}
+    return [Curve("roc_points", "ROC, every operating point", columns)]
 
 
 def _bands(queries: Queries, level: float, plan: ResamplingPlan) -> dict[str, dict[str, Column]]:

@@ -25,6 +25,7 @@ from evidentia.verify.tables import BINS
 
 MOST = 201  # thresholds in a figure
 MOST_DEPLOYED = 50
+MOST_TURNS = 5_000  # of a ROC curve
 PERCENT = tuple(percent / 100 for percent in range(1, 100))
 SCREENING, ALERTS, DECISION = "figures/operating_screening", "figures/operating_alerts", "figures/decision"
 UNIT, PER_1000, BENEFIT = (0.0, 1.0), (0.0, 1000.0), (float("-inf"), 1.0)
@@ -104,7 +105,32 @@ def swept_sheets(study: Study, settings: Settings, progress: Progress | None = N
         if curve.axes[0] == "recall":
             columns["prevalence"] = [int(study.label.sum()) / len(study)] * len(curve.grid)
         sheets.append(Sheet(curve.path, tuple(columns), tuple(zip(*columns.values(), strict=True))))
-    return sheets
+    units = study.units("query")
+    turns = operating_points(units.score.tolist(), units.label.tolist())
+    return [*sheets, Sheet("figures/roc_points", ("fpr", "tpr"), turns)] if turns else sheets
+
+
+def operating_points(scores: Sequence[float], labels: Sequence[bool]) -> tuple[tuple[float, float], ...]:
+    """Where the ROC curve changes direction, from (0, 0) to (1, 1); nothing with one class.
+
+    >>> operating_points([0.9, 0.8, 0.8, 0.1], [True, True, False, False])
+    ((0.0, 0.0), (0.0, 0.5), (0.5, 1.0), (1.0, 1.0))
+    """
+    steps: dict[float, list[int]] = {}
+    for score, label in zip(scores, labels, strict=True):
+        steps.setdefault(score, [0, 0])[label] += 1
+    points, before, at = [(0, 0)], (0, 0), (0, 0)
+    for score in sorted(steps, reverse=True):
+        across, up = steps[score]
+        if before[0] * up != before[1] * across:
+            points.append(at)
+        before, at = (across, up), (at[0] + across, at[1] + up)
+    if 0 in at:
+        return ()
+    points.append(at)
+    if len(points) > MOST_TURNS:
+        points = [points[round(place * (len(points) - 1) / (MOST_TURNS - 1))] for place in range(MOST_TURNS)]
+    return tuple((alarms / at[0], hits / at[1]) for alarms, hits in points)
 
 
 def _sweep(study: Study, rows: Bools) -> ThresholdSweep:
