@@ -51,7 +51,7 @@ def comparison_page(content: Content) -> dict[str, Any]:
     figures = comparison_figures(numbers)
     compared = _compared(numbers, {figure.name: figure for figure in figures})
     return {
-        "title": f"Evidentia: {_title(compared, numbers)}",
+        "title": f"Evidentia: {content.title or _title(compared, numbers)}",
         "numbers": numbers,
         "successive": numbers.get("design") == "successive",
         "compared": compared,

@@ -56,7 +56,7 @@ def _every_page(content: Content) -> dict[str, Any]:
     numbers = content.numbers
     checks = numbers.get("checks", ())
     return {
-        "title": f"Evidentia: {content.name}",
+        "title": f"Evidentia: {content.heading}",
         "numbers": numbers,
         "measures": numbers.get("measures", {}),
         "state": verification_state(content),
