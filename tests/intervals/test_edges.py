@@ -451,11 +451,10 @@ def test_the_area_under_all_operating_points_is_auroc() -> None:
 
 
 def test_of_too_many_operating_points_both_implementations_keep_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("evidentia.evaluation.curves", "evidentia.verify.figures"):
-        monkeypatch.setattr(f"{module}.MOST_TURNS", 7)
+    monkeypatch.setattr("evidentia.evaluation.curves.MOST_TURNS", 7)
     run = tied_run()
     points = curve(evaluated(run, "AUROC"), "roc_points")
-    again = operating_points(run.frame["prob"].to_list(), run.queries.label.tolist())
+    again = operating_points(run.frame["prob"].to_list(), run.queries.label.tolist(), 7)
     assert list(zip(points["fpr"], points["tpr"], strict=True)) == list(again)
     assert len(again) == 7
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from evidentia.report.tables import Table, tables_of
-from evidentia.report.write import write_curves, write_delta_tables, write_tables
+from evidentia.report.write import write_curves, write_delta_tables, write_system_curves, write_tables
 
 __all__ = [
     "Table",
@@ -16,6 +16,7 @@ __all__ = [
     "write_curves",
     "write_delta_tables",
     "write_report",
+    "write_system_curves",
     "write_tables",
 ]
 

@@ -244,7 +244,9 @@ def _table(path: Path, run: _Run) -> Table:
 
 def _figure(path: Path) -> Table:
     columns, rows = _csv(path)
-    return Table(path.stem, path.stem, columns, tuple(tuple(map(_cell, row)) for row in rows))
+    named = columns[0] == "system"  # a name stays text, also where it is digits
+    cells = ((row[0] if named else _cell(row[0]), *map(_cell, row[1:])) for row in rows)
+    return Table(path.stem, path.stem, columns, tuple(cells))
 
 
 def _csv(path: Path) -> tuple[tuple[str, ...], Iterable[list[str]]]:
