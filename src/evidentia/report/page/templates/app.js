@@ -95,12 +95,20 @@ const Evidentia = (() => {
     if (innerWidth >= SMALL || printing) return spec;
     const { hconcat, concat, columns, facet, width, ...rest } = spec;
     if (typeof width === "number" && width === spec.height) return { ...spec, width: Math.min(width, innerWidth - 125), height: Math.min(width, innerWidth - 125) };
+    const named = width === "container" && rest.encoding?.y?.type === "nominal" ? rest.encoding.y.field : null;
+    if (named && rest.data.values.some((row) => String(row[named]).length > 20)) return { ...spec, width: 230 }; // its box scrolls
     const inner = spec.spec ? { spec: fitted(spec.spec) } : {};
     const facets = facet ? { facet: facet.column ? { row: facet.column } : facet, ...(facet.column ? {} : { columns: 1 }) } : {};
     const size = width === undefined ? {} : { width: typeof width === "number" ? Math.min(width, innerWidth - 165) : width };
     return { ...rest, ...inner, ...facets, ...size, ...(hconcat ?? concat ? { vconcat: (hconcat ?? concat).map(fitted) } : {}), ...(spec.vconcat ? { vconcat: spec.vconcat.map(fitted) } : {}) };
   };
-  const slim = (spec) => innerWidth >= SMALL || printing ? spec : JSON.parse(JSON.stringify(spec).replaceAll(/"columns":\d+/g, '"columns":1').replaceAll(/"labelLimit":\d+/g, '"labelLimit":180')); // legends below each other
+  const halves = (words) => {
+    const spaces = [...words.matchAll(/ /g)].map(({ index }) => index), middle = words.length / 2;
+    if (!spaces.length) return words;
+    const at = spaces.reduce((best, one) => Math.abs(one - middle) < Math.abs(best - middle) ? one : best);
+    return [words.slice(0, at), words.slice(at + 1)];
+  };
+  const slim = (spec) => innerWidth >= SMALL || printing ? spec : JSON.parse(JSON.stringify(spec).replaceAll(/"columns":\d+/g, '"columns":1').replaceAll(/"title":"([^"\\]{26,})"/g, (_, words) => `"title":${JSON.stringify(halves(words))}`)); // legends below each other, titles on two lines
   const visible = (node) => node.offsetParent !== null;
   const near = (node) => { const box = node.getBoundingClientRect(); return box.top < innerHeight + 400 && box.bottom > -400; };
   const look = () => printing ? "print" : root.dataset.mode;
@@ -119,6 +127,7 @@ const Evidentia = (() => {
       views.set(name, made.view);
       target.querySelector("svg")?.setAttribute("aria-hidden", "true");
       reachable(target);
+      edge(target);
     } catch (error) {
       target.textContent = "This figure cannot be drawn here; its data are below.";
       console.error(error);
@@ -144,10 +153,10 @@ const Evidentia = (() => {
     box.classList.toggle("more", box.scrollWidth - box.clientWidth - box.scrollLeft > 1);
     box.classList.toggle("past", box.scrollLeft > 1);
   };
-  const edges = () => all("section.open .scroll").forEach(edge);
+  const edges = () => all("section.open :is(.scroll, .drawing)").forEach(edge);
   const FOLDS = /(?<=\w)(?=[(@[])|(?<=[,=])(?=\w)/;
   const foldable = (root) => { for (const name of all("tbody :is(th, td) > bdi", root)) if (name.childElementCount === 0 && FOLDS.test(name.textContent)) name.replaceChildren(...name.textContent.split(FOLDS).flatMap((part, i) => i ? [element("wbr"), part] : [part])); };
-  document.addEventListener("scroll", (event) => { if (event.target.matches?.(".scroll")) edge(event.target); }, { capture: true, passive: true });
+  document.addEventListener("scroll", (event) => { if (event.target.matches?.(".scroll, .drawing")) edge(event.target); }, { capture: true, passive: true });
   new MutationObserver((changes) => { for (const { target } of changes) foldable(target); requestAnimationFrame(edges); }).observe(byId("main"), { childList: true, subtree: true });
   document.addEventListener("evidentia:open", edges);
 
