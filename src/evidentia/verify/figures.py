@@ -156,8 +156,9 @@ def sheets_of_systems(systems: Sequence[tuple[str, Study]], names: Collection[st
 
 def _held_bins(study: Study) -> Iterator[tuple[Cell, ...]]:
     """Every tenth of the probabilities that holds a query."""
+    at = bins_of(study.prob, 10)
     for b in range(10):
-        pairs = [(p, y) for p, y, at in zip(study.prob, study.label, bins_of(study.prob, 10), strict=True) if at == b]
+        pairs = list(zip(study.prob[at == b].tolist(), study.label[at == b].tolist(), strict=True))
         if pairs:
             stated, positives = math.fsum(p for p, _ in pairs), sum(int(y) for _, y in pairs)
             yield b / 10, (b + 1) / 10, len(pairs), stated / len(pairs), positives / len(pairs)

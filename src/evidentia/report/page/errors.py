@@ -13,9 +13,7 @@ from evidentia.report.page.pseudonyms import Aliases
 from evidentia.tables import Run
 from evidentia.tables.queries import POS
 
-DEEPEST = (
-    10  # sentences of a ranking that come with scores, and that count as seen where nothing says what was returned
-)
+DEEPEST = 10  # sentences of a ranking that come with scores, and that count as seen where there are no selections
 DEEPER = f"below the first {DEEPEST}"
 MOST_SCORES = 1_500  # queries with scores; a page should stay small
 SCORE_DIGITS = 4
