@@ -272,3 +272,4 @@ def test_names_of_digits_and_names_too_long_to_be_told_apart_have_their_curves(t
     figures = {figure.name: figure for figure in page_parts(read_content(tmp_path / "out"))["figures"]}
     drawn = list(dict.fromkeys(row[0] for row in figures["roc_systems"].table.rows))
     assert [name[:5] for name in drawn] == ["0. 01", "1. xx", "2. xx"]
+    assert "recall_systems" not in figures  # no depth was compared

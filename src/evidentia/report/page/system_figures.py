@@ -49,8 +49,9 @@ def system_figures(content: Content) -> tuple[Figure, ...]:
     ]
     recall = table_of(("system", "K", "recall", "n"), _recall(content.numbers["deltas"], labels))
     depths = sorted({row[1] for row in recall.rows if isinstance(row[1], int)}) if recall is not None else []
-    axis = {"values": depths, "grid": False}
-    drawn.append(draw("systems", recall, name="recall_systems", **usual | RECALL | {"axis": axis}))
+    if len(depths) > 1:
+        axis = {"values": depths, "grid": False}
+        drawn.append(draw("systems", recall, name="recall_systems", **usual | RECALL | {"axis": axis}))
     return tuple(figure for figure in drawn if figure is not None)
 
 
