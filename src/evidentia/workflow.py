@@ -18,14 +18,22 @@ from evidentia.evaluation import (
     write_result,
 )
 from evidentia.evaluation.choose import choose
-from evidentia.evaluation.compare import NamedRun, compare_systems
+from evidentia.evaluation.compare import NamedRun, align, compare_systems
+from evidentia.evaluation.curves import curves_of_systems
 from evidentia.evaluation.deltas import OnMismatch
 from evidentia.evaluation.files import ResultSource, RunSource
 from evidentia.evaluation.intervals import Method, Resampling
 from evidentia.evaluation.load import load_result
 from evidentia.listed import listed
 from evidentia.protocol import Tuning, apply_tuning, read_tuning, to_document
-from evidentia.report import wants_report, write_curves, write_delta_tables, write_report, write_tables
+from evidentia.report import (
+    wants_report,
+    write_curves,
+    write_delta_tables,
+    write_report,
+    write_system_curves,
+    write_tables,
+)
 from evidentia.results import Comparison, Design, Evaluation
 from evidentia.results.evaluation import write_evaluation
 from evidentia.stats.resampling import Progress
@@ -270,6 +278,9 @@ def compare(
 
         def fill(temporary: Path) -> None:
             write_delta_tables(comparison, temporary / "tables")
+            aligned = ((system.name, system.run.queries) for system in align(systems, on_mismatch)[0])
+            names = {delta.name for delta in comparison.deltas}
+            write_system_curves(curves_of_systems(aligned, names), temporary / "figures")
             write_comparison(temporary, comparison, runs, command=command, options=options, made_with=made_with)
             if wants_report(report):
                 write_report(temporary)

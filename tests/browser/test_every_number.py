@@ -161,8 +161,8 @@ def test_sentences_of_the_first_screen_hold_the_numbers_of_the_summary(page: Pag
 
 @pytest.mark.slow
 def test_the_dots_are_a_thousand_and_in_proportion(page: Page) -> None:
-    kinds = page.evaluate(
-        """() => Evidentia.waffle(document.querySelector("[data-waffle]").dataset).data.values.map(({ kind }) => kind)"""
+    kinds = page.eval_on_selector_all(
+        "[data-waffle] rect", "all => all.map((one) => one.parentNode.querySelector('title').textContent)"
     )
     data = page.eval_on_selector("[data-waffle]", "one => ({...one.dataset})")
     assert len(kinds) == 1000

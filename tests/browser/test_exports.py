@@ -11,8 +11,10 @@ import polars as pl
 import pytest
 from playwright.sync_api import Page
 
+import evidentia
 from browser.conftest import Result, Visit
 from evidentia.report.page import read_content
+from evidentia.report.page.write import write_report
 from evidentia.report.show import NONE
 
 
@@ -99,8 +101,11 @@ def test_figures_are_handed_out_as_svg_and_png_and_their_data_as_csv(visit: Visi
         assert [_number(cell) for cell in mine.values()] == [_number(cell) for cell in theirs.values()]
 
 
-def test_the_command_is_copied(visit: Visit) -> None:
-    page = visit(tab="reproduce", permissions=["clipboard-read", "clipboard-write"])
+def test_the_command_is_copied(visit: Visit, result: Result, tmp_path: Path) -> None:
+    ran = evidentia.evaluate(result.run, measures="AUROC", resamples=0, command="evidentia evaluate run.csv -o OUT")
+    ran.save(tmp_path / "out")
+    write_report(tmp_path / "out", formats=("html",))
+    page = visit(tmp_path / "out" / "report.html", tab="reproduce", permissions=["clipboard-read", "clipboard-write"])
     page.click("#copy-command")
     page.wait_for_function("document.getElementById('say').textContent === 'copied'")
     assert page.evaluate("navigator.clipboard.readText()") == page.inner_text("#command")

@@ -12,9 +12,7 @@ from browser.chromium import TABS, go, settled
 from browser.conftest import Visit
 
 LIGHT_INK, DARK_INK = "#1b2733", "#e8eef4"
-DRAWN_ON_PAPER = (
-    "() => !document.querySelector('[data-figure]:not([data-drawn=print]), [data-waffle]:not([data-drawn=print])')"
-)
+DRAWN_ON_PAPER = "() => !document.querySelector('[data-figure]:not([data-drawn=print])')"
 
 
 def inks(page: Page, selector: str = "[data-figure]") -> set[str]:

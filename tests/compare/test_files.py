@@ -19,7 +19,14 @@ from evidentia.results import Comparison
 from .systems import read, save, strict, system
 
 TABLES = {f"tables/deltas_{family}.{end}" for family in ("measures", "criteria") for end in ("csv", "tex")}
-FILES = {"comparison.json", "manifest.json", *TABLES, *(f"systems/{name}/per_query.csv" for name in ("good", "bad"))}
+FIGURES = {f"figures/{name}_systems.csv" for name in ("roc", "pr", "reliability")}
+FILES = {
+    "comparison.json",
+    "manifest.json",
+    *TABLES,
+    *FIGURES,
+    *(f"systems/{name}/per_query.csv" for name in ("good", "bad")),
+}
 QUICK = ("--resamples", 200, "--measures", "AUROC,Brier,nDCG@10,AlertPrecision")
 
 
@@ -218,7 +225,8 @@ def test_a_folder_that_exists_is_left_alone_and_replaced_with_force(folders: Pat
     assert contents(tmp_path) == before
     assert command("compare", *two, "--resamples", 20, "--measures", "MRR", "-q", "-o", out, "--force").code == 0
     after = contents(tmp_path)
-    assert set(after) == set(before)
+    assert set(before) - set(after) == {"out/figures/roc_systems.csv", "out/figures/pr_systems.csv"}  # MRR has no curve
+    assert set(after) <= set(before)
     assert {d["name"] for d in strict(after["out/comparison.json"].decode())["deltas"] if "[" not in d["name"]} == {
         "MRR"
     }

@@ -9,7 +9,10 @@ import pytest
 from cli.abstaining import HEAD, ROWS
 from cli.command import evidentia
 
-SWEPT, OPERATING = {"roc.csv", "pr.csv"}, {"operating_screening.csv", "operating_alerts.csv", "decision.csv"}
+SWEPT, OPERATING = (
+    {"roc.csv", "roc_points.csv", "pr.csv"},
+    {"operating_screening.csv", "operating_alerts.csv", "decision.csv"},
+)
 
 
 def figures(out: Path) -> set[str]:

@@ -24,6 +24,7 @@ from evidentia.results import Estimate, Evaluation
 from evidentia.stats.intervals import bca_limits, clopper_pearson, percentile_limits
 from evidentia.stats.resampling import ResamplingPlan
 from evidentia.tables import Run, read_run
+from evidentia.verify.figures import operating_points
 from intervals.runs import CONTRACT, detections, evaluated, tied_run
 
 SAME = "every resample gives the same value"
@@ -440,6 +441,22 @@ def test_roc_rises_and_the_prevalence_stands_beside_precision() -> None:
         assert np.all(np.diff(roc[column]) >= 0)
     assert set(pr["prevalence"].tolist()) == {found["PositiveRate"].value}
     assert pr["precision"][-1] >= found["PositiveRate"].value
+
+
+def test_the_area_under_all_operating_points_is_auroc() -> None:
+    found = evaluated(tied_run(), "AUROC")
+    points = curve(found, "roc_points")
+    assert (points["fpr"][0], points["tpr"][0], points["fpr"][-1], points["tpr"][-1]) == (0, 0, 1, 1)
+    assert np.trapezoid(points["tpr"], points["fpr"]) == pytest.approx(found["AUROC"].value, abs=1e-12)
+
+
+def test_of_too_many_operating_points_both_implementations_keep_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evidentia.evaluation.curves.MOST_TURNS", 7)
+    run = tied_run()
+    points = curve(evaluated(run, "AUROC"), "roc_points")
+    again = operating_points(run.frame["prob"].to_list(), run.queries.label.tolist(), 7)
+    assert list(zip(points["fpr"], points["tpr"], strict=True)) == list(again)
+    assert len(again) == 7
 
 
 def reliability(rows: list[tuple[str, int, float]]) -> dict[str, Floats]:

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from dataclasses import replace
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -17,10 +18,12 @@ from evidentia.report.page import Content, read_content, render, unpack
 from evidentia.report.page.comparison_page import comparison_page
 from evidentia.report.page.render import page_parts
 from evidentia.report.page.words import sentences as said_of
+from evidentia.synth import synthetic_run
 
 ODD = ("<script>alert(1)</script>\"'|&", "</script><img src=x onerror=alert(2)>", "X" * 10_000)
 ODD_CRITERION = "<b onclick=alert(3)>A.1</b> [x]"
 LESS_IS_BETTER = " \N{DOWNWARDS ARROW}"
+SIDES = ("baseline", "system")
 EASY = {"system": 0.9, "better": 0.4, "best": 0.2}
 
 
@@ -242,3 +245,31 @@ def test_a_name_of_ten_thousand_letters_is_cut_beside_numbers_but_not_in_the_res
 def test_the_page_shows_no_query(content: Content) -> None:
     assert (content.queries, content.errors, content.texts) == ({}, {}, {})
     assert "post-0" not in render(content)
+
+
+def test_every_system_is_drawn_on_the_same_axes(content: Content) -> None:
+    figures = {figure.name: figure.table for figure in page_parts(content)["figures"]}
+    names = content.numbers["systems"]
+    for name in ("roc_systems", "pr_systems", "reliability_systems", "recall_systems"):
+        assert list(dict.fromkeys(row[0] for row in figures[name].rows)) == names
+    values = {
+        d[f"{side}"]: d[f"{side}_value"] for d in content.numbers["deltas"] if d["name"] == "AUROC" for side in SIDES
+    }
+    for system_name in names:
+        points = [row[1:] for row in figures["roc_systems"].rows if row[0] == system_name]
+        area = sum((b[0] - a[0]) * (a[1] + b[1]) / 2 for a, b in pairwise(points))
+        assert area == pytest.approx(values[system_name], abs=1e-9)
+    recall = {(row[0], row[1]): row[2] for row in figures["recall_systems"].rows}
+    for delta in content.numbers["deltas"]:
+        if delta["name"] == "Recall@5":
+            assert recall[delta["system"], 5] == delta["system_value"]
+
+
+def test_names_of_digits_and_names_too_long_to_be_told_apart_have_their_curves(tmp_path: Path) -> None:
+    runs = [synthetic_run(seed=7, posts=30, criteria=2, positives=None).per_query.drop("state")] * 3
+    names = ["01", "x" * 70 + "a", "x" * 70 + "b"]
+    evidentia.compare(*runs, names=names, measures="AUROC", resamples=20, out=tmp_path / "out", report=False)
+    figures = {figure.name: figure for figure in page_parts(read_content(tmp_path / "out"))["figures"]}
+    drawn = list(dict.fromkeys(row[0] for row in figures["roc_systems"].table.rows))
+    assert [name[:5] for name in drawn] == ["0. 01", "1. xx", "2. xx"]
+    assert "recall_systems" not in figures  # no depth was compared

@@ -96,8 +96,33 @@ def test_rankings_and_selections_are_optional(tmp_path: Path) -> None:
 
     content = read_content(tmp_path / "out")
 
-    assert content.errors == {"rows": [{"q": 0, "kinds": ["false alert"]}], "without_scores": 0}
+    assert content.errors["rows"] == [{"q": 0, "kinds": ["false alert"]}]
     assert "errors-list" in render(content)
+
+
+def test_without_selections_the_page_lists_misses_and_names_its_rules() -> None:
+    """b_1 is ranked eleventh, c_1 nowhere, d is below one half; e is right."""
+    long = "|".join(f"b_{k}" for k in (*range(2, 12), 1))
+    rows = [("a", "", "a_1", 0.7), ("b", "b_1|b_2", long, 0.9), ("c", "c_1", "c_2", 0.8), ("d", "d_1", "d_1", 0.4)]
+    columns = ("post_id", "gold_sent_uids", "ranked_sent_uids", "prob")
+    frame = pl.DataFrame([*rows, ("e", "e_1", "e_1", 0.5)], columns, orient="row").with_columns(
+        criterion_id=pl.lit("A")
+    )
+
+    errors = errors_of(evidentia.read_run(frame), Aliases({}, {}))
+
+    assert errors["rows"] == [
+        {"q": 0, "kinds": ["false alert"]},
+        {"q": 1, "kinds": ["missed"], "lost": {"b_1": "below the first 10"}},
+        {"q": 2, "kinds": ["missed"], "lost": {"c_1": "retriever cut"}},
+        {"q": 3, "kinds": ["missed"], "skipped": "a probability below 0.5"},
+    ]
+    assert errors["rules"] == [
+        "an evidence sentence that is not among the first 10 of its ranking",
+        "a query with evidence and a probability below 0.5",
+        "one without evidence and a probability of at least 0.5",
+    ]
+    assert errors_of(run(), Aliases({}, {}))["rules"] == []
 
 
 def test_a_run_without_errors_says_so(tmp_path: Path) -> None:

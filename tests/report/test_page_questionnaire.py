@@ -67,7 +67,9 @@ def test_every_matrix_is_drawn_with_what_is_open(four: tuple[Content, str, dict[
         ("1", "1", 1),
         ("3", "open", 1),
     ]
-    assert four[2]["confusion"].spec["facet"]["sort"] == IDS, "in the order of the questionnaire"
+    assert [panel["title"]["text"] for panel in four[2]["confusion"].spec["concat"]] == IDS, (
+        "in the order of the questionnaire"
+    )
 
 
 def test_items_and_cut_offs_have_their_tables_with_intervals(four: tuple[Content, str, dict[str, Figure]]) -> None:

@@ -142,6 +142,18 @@ def test_a_query_that_was_changed_is_noticed(copy: Copy) -> None:
     assert command("verify", copy.folder, "--read-only", "-q").code == 1
 
 
+@pytest.mark.parametrize(
+    ("figure", "row", "column"),
+    [("roc", 3, "fpr"), ("pr", 120, "precision"), ("reliability", 2, "positive_share"), ("pr", 120, "system")],
+)
+def test_a_point_of_a_systems_curve_is_recomputed(figure: str, row: int, column: str, copy: Copy) -> None:
+    name = f"figures/{figure}_systems.csv"
+    copy.cell(name, row, column, lambda text: "easy" if column == "system" else str(float(text) + 1e-6))
+    ran = command("verify", copy.folder, "--read-only")
+    assert ran.code == 1
+    assert name in ran.out
+
+
 def test_what_is_drawn_from_an_edited_comparison_says_that_it_was_not_verified(copy: Copy) -> None:
     assert command("verify", copy.folder, "-q").code == 0
     write_report(copy.folder, formats=("html",))

@@ -215,6 +215,7 @@ TABLES: dict[str, Edit] = {
     "a LaTeX warning": lambda c: c.text("tables/measures.tex", "folds are undefined", "folds are fine"),
     "an ROC point": lambda c: c.cell("figures/roc.csv", 9, "tpr", nudged),
     "an ROC grid": lambda c: c.cell("figures/roc.csv", 9, "fpr", nudged),
+    "an operating point": lambda c: c.cell("figures/roc_points.csv", 3, "tpr", nudged),
     "a fold's ROC point": lambda c: c.cell("figures/roc.csv", 9, "fold 1", nudged),
     "a precision": lambda c: c.cell("figures/pr.csv", 50, "precision", nudged),
     "a baseline": lambda c: c.cell("figures/pr.csv", 50, "prevalence", nudged),

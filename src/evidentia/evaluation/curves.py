@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,6 +11,7 @@ from evidentia.array_types import Floats
 from evidentia.measures.calibration import bin_of
 from evidentia.protocol.dynamic_k import gamma_sweep
 from evidentia.results import Curve, Estimate
+from evidentia.results.curve import curves_of
 from evidentia.stats.bands import precision_on_grid, tpr_on_grid
 from evidentia.stats.intervals import Limits, percentile_limits, share_limits
 from evidentia.stats.resampling import ResamplingPlan, over_replicates
@@ -18,7 +19,11 @@ from evidentia.stats.sweeps import Counts, sweep_counts
 from evidentia.tables.queries import Queries
 
 Column = tuple[float | None, ...]
+TENTHS = 10  # bins of the probabilities of systems that are compared
+BINS = ("low", "high", "n", "mean_prob", "positive_share")
 GRID = np.arange(101) / 100
+MOST_TURNS = 5_000  # of a ROC curve; further ones would not be seen
+MOST_OF_EACH = 1_000  # of each of several ROC curves on one axis
 
 
 @dataclass(frozen=True)
@@ -64,7 +69,47 @@ def _swept(queries: Queries, level: float, plan: ResamplingPlan) -> list[Curve]:
         if shape is PR:
             columns["prevalence"] = (float(queries.label.mean()),) * len(shape.grid)
         drawn.append(Curve(shape.name, shape.title, columns))
+    return [*drawn, *_operating_points(whole, MOST_TURNS)]
+
+
+def _operating_points(counts: Counts, most: int) -> list[Curve]:
+    """The operating points at which the ROC curve turns: those between them lie on straight lines."""
+    tp, fp = counts.tp, counts.fp
+    if not tp[-1] or not fp[-1]:
+        return []
+    up, across = np.diff(tp), np.diff(fp)
+    turns = np.concatenate([[0], 1 + np.flatnonzero(up[:-1] * across[1:] != up[1:] * across[:-1]), [len(tp) - 1]])
+    if len(turns) > most:
+        turns = turns[np.rint(np.arange(most) * (len(turns) - 1) / (most - 1)).astype(np.int64)]
+    columns = {"fpr": _column(fp[turns] / fp[-1]), "tpr": _column(tp[turns] / tp[-1])}
+    return [Curve("roc_points", "ROC, every operating point", columns)]
+
+
+def curves_of_systems(
+    systems: Iterable[tuple[str, Queries]], names: Collection[str]
+) -> dict[str, list[tuple[str, Curve]]]:
+    """The curves that compared measures ask for, by what they are and by system, without bands."""
+    drawn: dict[str, list[tuple[str, Curve]]] = {}
+    for name, queries in systems:
+        for curve in _one_of_several(queries, names):
+            drawn.setdefault(f"{curve.name}_systems", []).append((name, curve))
     return drawn
+
+
+def _one_of_several(queries: Queries, names: Collection[str]) -> Iterator[Curve]:
+    if "roc" in curves_of(names) and queries.scores is not None:
+        counts = sweep_counts(queries.scores, queries.label, None, None, 1)[0]
+        for points in _operating_points(counts, MOST_OF_EACH):
+            yield replace(points, name="roc")
+            yield Curve("pr", PR.title, {PR.x: tuple(PR.grid.tolist()), PR.y: _point(counts, PR)})
+    if "ECE" in names and queries.prob is not None:
+        at = bin_of(queries.prob, TENTHS)
+        n, stated, positives = (np.bincount(at, of, minlength=TENTHS) for of in (None, queries.prob, queries.label))
+        held = np.flatnonzero(n)
+        columns = (held / TENTHS, (held + 1) / TENTHS, n[held], stated[held] / n[held], positives[held] / n[held])
+        yield Curve(
+            "reliability", "Reliability", {key: tuple(c.tolist()) for key, c in zip(BINS, columns, strict=True)}
+        )
 
 
 def _bands(queries: Queries, level: float, plan: ResamplingPlan) -> dict[str, dict[str, Column]]:
@@ -92,9 +137,7 @@ def reliability_curve(ece: Estimate, queries: Queries, level: float) -> Curve:
     """Stated probability against observed share per bin, with limits of the share by the spread between posts."""
     bins = ece.details["bins"]
     limits = _share_limits(queries, len(bins), level)
-    columns: dict[str, tuple[float | None, ...]] = {
-        key: tuple(b[key] for b in bins) for key in ("low", "high", "n", "mean_prob", "positive_share")
-    }
+    columns: dict[str, tuple[float | None, ...]] = {key: tuple(b[key] for b in bins) for key in BINS}
     columns["share_low"], columns["share_high"] = _column(limits.low), _column(limits.high)
     return Curve("reliability", "Reliability", columns)
 

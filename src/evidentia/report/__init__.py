@@ -8,7 +8,7 @@ from threading import Thread
 from typing import Any
 
 from evidentia.report.tables import Table, tables_of
-from evidentia.report.write import write_curves, write_delta_tables, write_tables
+from evidentia.report.write import write_curves, write_delta_tables, write_system_curves, write_tables
 
 __all__ = [
     "Table",
@@ -18,6 +18,7 @@ __all__ = [
     "write_curves",
     "write_delta_tables",
     "write_report",
+    "write_system_curves",
     "write_tables",
 ]
 

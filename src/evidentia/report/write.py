@@ -5,11 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from evidentia.report.show import shown
 from evidentia.report.tables import ABOUT, Table, Value, delta_tables, tables_of
-from evidentia.results import Comparison, Evaluation
+from evidentia.results import Comparison, Curve, Evaluation
 from evidentia.tables.cells import defused
 
 _LATEX = {
@@ -50,6 +51,14 @@ def write_curves(evaluation: Evaluation, folder: Path) -> None:
         _write_csv(
             Table(curve.name, curve.title, tuple(curve.columns), tuple(curve.rows())), folder / f"{curve.name}.csv"
         )
+
+
+def write_system_curves(curves: Mapping[str, Sequence[tuple[str, Curve]]], folder: Path) -> None:
+    """Write the curves of several systems, one below the other, as CSV."""
+    for name, drawn in curves.items():
+        folder.mkdir(exist_ok=True)
+        rows = [(system, *row) for system, curve in drawn for row in curve.rows()]
+        _write_csv(Table(name, name, ("system", *drawn[0][1].columns), tuple(rows)), folder / f"{name}.csv")
 
 
 def write_delta_tables(comparison: Comparison, folder: Path) -> None:

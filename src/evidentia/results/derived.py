@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _DERIVED = re.compile(
-    r"report\.(?:html|tex|aux|log|pdf|md|key|json)|figures/[^/]+\.(?:svg|png)|figures/drawn/[^/]+\.csv"
+    r"report\.(?:html|tex|aux|log|pdf|md|key|json)|figures/[^/]+\.(?:svg|png|pdf)|figures/drawn/[^/]+\.csv"
 )
 
 

@@ -15,6 +15,7 @@ from evidentia.results.profiles import PER_CRITERION, PROFILES, Profile
 from evidentia.verify.deltas import Contest, Side, Terms, Want, delta_sheets
 from evidentia.verify.draws import Progress
 from evidentia.verify.evidence import Query, read_plain_queries, read_tune
+from evidentia.verify.figures import sheets_of_systems
 from evidentia.verify.folder import ResultFolder
 from evidentia.verify.plan import averaged
 from evidentia.verify.points import definitions, needs, unmet
@@ -68,7 +69,7 @@ def check_comparison(folder: ResultFolder, tally: Tally, progress: Progress | No
     report = folder.comparison
     compare("comparison.json", report, {key: expected[key] for key in report if key in expected}, tally)
     tally.exact("comparison.json: keys", sorted(report), sorted(expected))
-    _check_files(folder, report, systems, compared, tally)
+    _check_files(folder, report, shared, compared, tally)
 
 
 def _system(path: Path, entry: Mapping[str, Any]) -> ComparedSystem:
@@ -269,6 +270,8 @@ def _check_files(
     """Every cell of every table, and that there are the files of such a comparison, and no others."""
     files = {"comparison.json", *(f"systems/{system.folder}/per_query.csv" for system in systems)}
     files.update(check_sheets(folder, delta_sheets(report["deltas"]), tally))
+    studies, names = [(s.name, s.study) for s in systems], {delta["name"] for delta in report["deltas"]}
+    files.update(check_sheets(folder, sheets_of_systems(studies, names), tally))
     for name, need in (("tune.parquet", "tune"), ("candidates.parquet", "candidates")):
         if any(need in needs(definition) for definition in compared):
             files |= {f"systems/{system.folder}/{name}" for system in systems}

@@ -25,6 +25,8 @@ from evidentia.verify.tables import BINS
 
 MOST = 201  # thresholds in a figure
 MOST_DEPLOYED = 50
+MOST_TURNS = 5_000  # of a ROC curve
+MOST_OF_EACH = 1_000  # of each of several on one axis
 PERCENT = tuple(percent / 100 for percent in range(1, 100))
 SCREENING, ALERTS, DECISION = "figures/operating_screening", "figures/operating_alerts", "figures/decision"
 UNIT, PER_1000, BENEFIT = (0.0, 1.0), (0.0, 1000.0), (float("-inf"), 1.0)
@@ -62,10 +64,8 @@ def precision_at(passed: Passed, recalls: Floats) -> Floats:
     return over(hits, np.where(passed.positives > 0, hits + alarms, 0.0))
 
 
-CURVES = (
-    SweptCurve("figures/roc", ("fpr", "tpr"), np.arange(101) / 100, found_within),
-    SweptCurve("figures/pr", ("recall", "precision"), np.arange(1, 101) / 100, precision_at),
-)
+PR = SweptCurve("figures/pr", ("recall", "precision"), np.arange(1, 101) / 100, precision_at)
+CURVES = (SweptCurve("figures/roc", ("fpr", "tpr"), np.arange(101) / 100, found_within), PR)
 
 
 def asked_curves(folder: ResultFolder) -> frozenset[str]:
@@ -104,7 +104,64 @@ def swept_sheets(study: Study, settings: Settings, progress: Progress | None = N
         if curve.axes[0] == "recall":
             columns["prevalence"] = [int(study.label.sum()) / len(study)] * len(curve.grid)
         sheets.append(Sheet(curve.path, tuple(columns), tuple(zip(*columns.values(), strict=True))))
-    return sheets
+    units = study.units("query")
+    turns = operating_points(units.score.tolist(), units.label.tolist(), MOST_TURNS)
+    return [*sheets, Sheet("figures/roc_points", ("fpr", "tpr"), turns)] if turns else sheets
+
+
+def operating_points(scores: Sequence[float], labels: Sequence[bool], most: int) -> tuple[tuple[float, float], ...]:
+    """Where the ROC curve changes direction, from (0, 0) to (1, 1); nothing with one class.
+
+    >>> operating_points([0.9, 0.8, 0.8, 0.1], [True, True, False, False], 9)
+    ((0.0, 0.0), (0.0, 0.5), (0.5, 1.0), (1.0, 1.0))
+    """
+    steps: dict[float, list[int]] = {}
+    for score, label in zip(scores, labels, strict=True):
+        steps.setdefault(score, [0, 0])[label] += 1
+    points, before, at = [(0, 0)], (0, 0), (0, 0)
+    for score in sorted(steps, reverse=True):
+        across, up = steps[score]
+        if before[0] * up != before[1] * across:
+            points.append(at)
+        before, at = (across, up), (at[0] + across, at[1] + up)
+    if 0 in at:
+        return ()
+    points.append(at)
+    if len(points) > most:
+        points = [points[round(place * (len(points) - 1) / (most - 1))] for place in range(most)]
+    return tuple((alarms / at[0], hits / at[1]) for alarms, hits in points)
+
+
+def sheets_of_systems(systems: Sequence[tuple[str, Study]], names: Collection[str]) -> list[Sheet]:
+    """The curves of compared systems, one system below the other: what the compared measures ask for."""
+    swept = "roc" in curves_of(names)
+    roc, pr, bins = list[tuple[Cell, ...]](), list[tuple[Cell, ...]](), list[tuple[Cell, ...]]()
+    for name, study in systems:
+        units = study.units("query")
+        turns = operating_points(units.score.tolist(), units.label.tolist(), MOST_OF_EACH) if swept else ()
+        roc += [(name, *turn) for turn in turns]
+        pr += [
+            (name, *point)
+            for point in zip(PR.grid.tolist(), _curve_of(PR, study, study.everyone), strict=True)
+            if turns
+        ]
+        bins += [(name, *row) for row in _held_bins(study)] if "ECE" in names else []
+    tables = {"roc": (("fpr", "tpr"), roc), "pr": (PR.axes, pr), "reliability": (BINS, bins)}
+    return [
+        Sheet(f"figures/{name}_systems", ("system", *columns), tuple(rows))
+        for name, (columns, rows) in tables.items()
+        if rows
+    ]
+
+
+def _held_bins(study: Study) -> Iterator[tuple[Cell, ...]]:
+    """Every tenth of the probabilities that holds a query."""
+    at = bins_of(study.prob, 10)
+    for b in range(10):
+        pairs = list(zip(study.prob[at == b].tolist(), study.label[at == b].tolist(), strict=True))
+        if pairs:
+            stated, positives = math.fsum(p for p, _ in pairs), sum(int(y) for _, y in pairs)
+            yield b / 10, (b + 1) / 10, len(pairs), stated / len(pairs), positives / len(pairs)
 
 
 def _sweep(study: Study, rows: Bools) -> ThresholdSweep:

@@ -12,7 +12,7 @@ from evidentia.verify.folder import ResultFolder
 from evidentia.verify.tally import Tally
 
 ABOUT = frozenset({"manifest.json", "verification.json", "report.key"})  # one lists the others, two are written later
-DRAWN = re.compile(r"report\.(?:json|html|tex|md)|figures/[^/]+\.(?:svg|png)|figures/drawn/[^/]+\.csv")
+DRAWN = re.compile(r"report\.(?:json|html|tex|md)|figures/[^/]+\.(?:svg|png|pdf)|figures/drawn/[^/]+\.csv")
 DATA = ("candidates.parquet", "tune.parquet")  # not every run has them
 
 

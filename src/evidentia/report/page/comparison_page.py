@@ -10,6 +10,7 @@ from typing import Any
 from evidentia.report.page.comparison_figures import comparison_figures
 from evidentia.report.page.content import Content
 from evidentia.report.page.figure import Figure
+from evidentia.report.page.system_figures import system_figures
 from evidentia.report.page.words import VERDICTS, Sentence, sentences, with_short_names
 from evidentia.results import pairs
 
@@ -48,10 +49,10 @@ class Versus:
 def comparison_page(content: Content) -> dict[str, Any]:
     """Everything that the template asks for."""
     numbers = with_short_names(content.numbers)
-    figures = comparison_figures(numbers)
+    figures = (*comparison_figures(numbers), *system_figures(content))
     compared = _compared(numbers, {figure.name: figure for figure in figures})
     return {
-        "title": f"Evidentia: {_title(compared, numbers)}",
+        "title": f"Evidentia: {content.title or _title(compared, numbers)}",
         "numbers": numbers,
         "successive": numbers.get("design") == "successive",
         "compared": compared,

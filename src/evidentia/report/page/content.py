@@ -47,6 +47,12 @@ class Content:
     errors: Mapping[str, Any] = field(default_factory=dict)
     texts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     ids: Literal["hashed", "shown"] = "hashed"
+    title: str | None = None
+
+    @property
+    def heading(self) -> str:
+        """The title that somebody gave, else the name of the file."""
+        return self.title or self.name
 
     @cached_property
     def numbers(self) -> dict[str, Any]:

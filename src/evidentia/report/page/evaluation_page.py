@@ -14,8 +14,7 @@ from evidentia.report.page.words import headlines, workload
 from evidentia.report.tables import Table
 from evidentia.report.wording import wording
 from evidentia.results.names import group_suffix, parse_name
-from evidentia.tables import load_card
-from evidentia.tables.card import built_in_cards
+from evidentia.tables.card import DatasetCard, Target
 
 GROUP_TABLES = ("criteria", "states", "evidence", "folds", "confusion", "reliability", "attribution", "dynamic_k")
 FAMILIES = wording("families")
@@ -40,10 +39,13 @@ def evaluation_page(content: Content) -> dict[str, Any]:
 
 
 def _targets(content: Content) -> list[dict[str, Any]]:
-    """The targets of the dataset card, else the contract's, each decided by its interval."""
+    """The targets of the dataset card, each decided by its interval; what nobody set is no target."""
+    known = (content.manifest.get("read") or {}).get("card") or {}
+    targets = {name: Target(**bounds) for name, bounds in known.get("targets", {}).items()}
+    if not targets:
+        return []
     evaluation = evaluation_of(content.numbers, dict(content.manifest))
-    name = evaluation.dataset.get("card")
-    card = load_card(name) if isinstance(name, str) and name in built_in_cards() else None
+    card = DatasetCard(known["name"], targets=targets)
     judged = [judge(target, evaluation) for target in targets_of((), card, selective=False)]
     return [
         {"target": str(o.target), "name": o.estimate.name, "decision": o.decision, "reason": o.reason}

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from math import prod
 from string import Template
 from typing import Any
 
@@ -84,15 +85,25 @@ def table_of(columns: Sequence[str], rows: Iterable[Row]) -> Table | None:
 def draw(template: str, table: Table | None, *, name: str = "", **values: Any) -> Figure | None:
     """The figure that a template makes of a table; None without a table.
 
-    The template may name ``values``, parts of its own and of `shared.json`, colours, and columns of the table.
+    The template may name ``values``, parts of its own and of `shared.json`, colours, and columns: true where one has a value.
     """
     if table is None:
         return None
     layout = _layout(template)
-    known = {**dict.fromkeys(table.columns, True), **COLOURS, "columns": table.columns, **values}
+    filled_columns = {column: any(row[at] is not None for row in table.rows) for at, column in enumerate(table.columns)}
+    known = {**filled_columns, **COLOURS, "columns": table.columns, **values}
     known = _with_parts(layout, _with_parts(_layout("shared"), known))
     title, caption, wide, spec = (filled(layout.get(key, False), known) for key in ("title", "caption", "wide", "spec"))
-    return Figure(name or template, title, caption, table, spec, wide)
+    return Figure(name or template, title, caption, table, _with_height(spec, table), wide)
+
+
+def _with_height(spec: Spec, table: Table) -> Spec:
+    """The height of all rows where each has a step: Vega-Lite cannot fit a width to a page and count rows at once."""
+    if spec.get("width") != "container" or not isinstance(spec["height"], Mapping):
+        return spec
+    fields = [spec["encoding"][channel]["field"] for channel in ("y", "yOffset") if channel in spec["encoding"]]
+    columns = [table.columns.index(column) for column in fields]
+    return {**spec, "height": spec["height"]["step"] * prod(len({row[at] for row in table.rows}) for at in columns)}
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Figures as SVG and PNG files, drawn by the same specification as in the page, and whether two PNG files show the same."""
+"""Figures as SVG, PNG and PDF files, drawn by the same specification as in the page, and whether two PNG files show the same."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from evidentia.report.page.figure import Figure
+from evidentia.report.page.pdf import ordered
 from evidentia.report.page.theme import config
 
 WIDTH = 520
@@ -22,7 +23,7 @@ CHANNELS = {0: 1, 2: 3, 4: 2, 6: 4}  # by colour type; a palette is not what we 
 
 def images(figures: Iterable[Figure], formats: Collection[str]) -> dict[str, bytes]:
     """Every figure as a file, by its name; light colours, on white."""
-    if not {"svg", "png"} & set(formats):
+    if not {"svg", "png", "pdf"} & set(formats):
         return {}
     files: dict[str, bytes] = {}
     for figure in figures:
@@ -32,6 +33,8 @@ def images(figures: Iterable[Figure], formats: Collection[str]) -> dict[str, byt
             files[f"{figure.name}.svg"] = svg.encode()
         if "png" in formats:
             files[f"{figure.name}.png"] = _png(svg)
+        if "pdf" in formats:
+            files[f"{figure.name}.pdf"] = _pdf(svg)
     return files
 
 
@@ -56,6 +59,13 @@ def _png(svg: str) -> bytes:
     import vl_convert
 
     return bytes(vl_convert.svg_to_png(svg, scale=2))
+
+
+@lru_cache(maxsize=64)
+def _pdf(svg: str) -> bytes:
+    import vl_convert
+
+    return ordered(bytes(vl_convert.svg_to_pdf(svg)))
 
 
 def renumbered(svg: str) -> str:

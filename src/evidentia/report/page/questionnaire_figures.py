@@ -59,6 +59,10 @@ def _confusion(view: SelectiveView) -> Figure | None:
     if not 0 < len(rows) <= MOST_CELLS:
         return None
     across = max(1, WIDE // (24 * len(answers) + 60))
-    order = list(dict.fromkeys(row[0] for row in rows))
     table = table_of(("item", "truth", "answer", "items"), rows)
-    return draw("confusion", table, columns_of_items=across, order=order)
+    return draw(
+        "confusion",
+        table,
+        columns_of_items=across,
+        items=[{"item": item} for item in dict.fromkeys(row[0] for row in rows)],
+    )

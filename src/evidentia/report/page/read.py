@@ -45,7 +45,9 @@ UIDS = ("gold_sent_uids", "ranked_sent_uids", "selected_sent_uids")
 TUNE_COLUMNS = ("post_id", "criterion_id", "fold", "split", "has_evidence", "prob", "raw_prob", "detection_score")
 
 
-def read_content(folder: Path, *, show_ids: bool = False, texts: Mapping[str, str] | None = None) -> Content:
+def read_content(
+    folder: Path, *, show_ids: bool = False, texts: Mapping[str, str] | None = None, title: str | None = None
+) -> Content:
     """Everything that a page of this folder shows; ``texts`` gives sentences by uid, and only then are any shown."""
     folder = folder.resolve()
     manifest = manifest_of(folder)
@@ -69,6 +71,7 @@ def read_content(folder: Path, *, show_ids: bool = False, texts: Mapping[str, st
         errors=run.errors,
         texts=texts_of(run.frame, run.errors, run.aliases, texts) if texts is not None else {},
         ids="shown" if show_ids else "hashed",
+        title=title,
     )
     return with_items(content, folder) if kind == "selective" else content
 
@@ -248,7 +251,9 @@ def _table(path: Path, run: _Run) -> Table:
 
 def _figure(path: Path) -> Table:
     columns, rows = _csv(path)
-    return Table(path.stem, path.stem, columns, tuple(tuple(map(_cell, row)) for row in rows))
+    named = columns[0] == "system"  # a name stays text, also where it is digits
+    cells = ((row[0] if named else _cell(row[0]), *map(_cell, row[1:])) for row in rows)
+    return Table(path.stem, path.stem, columns, tuple(cells))
 
 
 def _csv(path: Path) -> tuple[tuple[str, ...], Iterable[list[str]]]:

@@ -16,20 +16,30 @@ from evidentia.results import dumps, loads
 RECORD = "report.json"
 SCHEMA = "evidentia.report/1"
 PAGE = "report.html"
-FILES = {"html": PAGE, "svg": "figures", "png": "figures", "csv": "figures", "latex": "report.tex", "md": "report.md"}
+TITLED = frozenset({"html", "latex", "md"})
+FILES = {
+    "html": PAGE,
+    "svg": "figures",
+    "png": "figures",
+    "pdf": "figures",
+    "csv": "figures",
+    "latex": "report.tex",
+    "md": "report.md",
+}
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """The versions that drew a format, whether ids are shown, and the hash of the sentences that were included.
+    """The versions that drew a format, whether ids are shown, the hash of the sentences that were included, and the title.
 
-    ``ids`` is None where the format shows none, and ``texts`` where it holds no sentence.
+    ``ids`` is None where the format shows none, ``texts`` where it holds no sentence, and ``title`` where nobody gave one.
     """
 
     evidentia: str
     vl_convert: str
     ids: str | None
     texts: str | None
+    title: str | None = None
 
     @property
     def is_current(self) -> bool:
@@ -47,7 +57,8 @@ def drawing(name: str, content: Content) -> Drawing:
     is_page = name == "html"
     sliced = (content.manifest.get("options") or {}).get("slices", ())
     ids = content.ids if content.kind != "comparison" and (is_page or "post_id" in sliced) else None
-    return Drawing(*versions(), ids, texts_sha256(content.texts) if is_page and content.texts else None)
+    texts = texts_sha256(content.texts) if is_page and content.texts else None
+    return Drawing(*versions(), ids, texts, content.title if name in TITLED else None)
 
 
 def texts_sha256(texts: Mapping[str, Any]) -> str:
@@ -57,7 +68,9 @@ def texts_sha256(texts: Mapping[str, Any]) -> str:
 
 def record_text(record: Mapping[str, Drawing]) -> str:
     """The content of ``report.json``."""
-    return dumps({"schema": SCHEMA, "formats": {name: asdict(record[name]) for name in sorted(record)}})
+    formats = {name: asdict(record[name]) for name in sorted(record)}
+    plain = {n: {k: v for k, v in entry.items() if k != "title" or v is not None} for n, entry in formats.items()}
+    return dumps({"schema": SCHEMA, "formats": plain})
 
 
 def read_record(folder: Path) -> dict[str, Drawing]:

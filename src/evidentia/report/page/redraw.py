@@ -90,7 +90,10 @@ class _Comparer:
     def _compare(self, present: set[str], formats: Collection[str], entry: Drawing) -> None:
         try:
             content = read_content(
-                self.folder, show_ids=entry.ids == "shown", texts=self.texts if entry.texts else None
+                self.folder,
+                show_ids=entry.ids == "shown",
+                texts=self.texts if entry.texts else None,
+                title=entry.title,
             )
             if entry.texts is not None and self.texts is None:
                 content = replace(content, texts=self._own_texts(entry.texts))
@@ -118,7 +121,7 @@ class _Comparer:
         """Options are recorded where they matter, and nowhere else, or they could be changed without a trace."""
         for name in formats:
             usual = drawing(name, content)
-            for option in ("ids", "texts"):
+            for option in ("ids", "texts", "title"):
                 recorded, redrawn = getattr(entry, option), getattr(usual, option)
                 if (recorded is None) != (redrawn is None):
                     self.mismatches.append(Mismatch(f"{RECORD}: {name}: {option}", recorded, redrawn))
@@ -137,6 +140,8 @@ def _differences(name: str, written: bytes, data: bytes) -> list[Mismatch]:
     if name.endswith(".png"):
         same = same_picture(written, data)
         return [] if same else [Mismatch(name, "another picture", "the picture that its figure makes")]
+    if name.endswith(".pdf"):
+        return [Mismatch(name, "another picture", "the picture that its figure makes")]
     try:
         text = written.decode()
     except UnicodeDecodeError:
@@ -191,7 +196,8 @@ def draw_again(folder: Path, report: ComparedReport) -> None:
     for kind in formats_present(report.not_compared):
         shown = record[kind].ids == "shown" if kind in record else before is not None and before.ids == "shown"
         kept = before.texts if kind == "html" and before is not None and before.texts else None
-        write_report(folder, formats=(kind,), show_ids=shown, carried_texts=kept)
+        title = record[kind].title if kind in record else None
+        write_report(folder, formats=(kind,), show_ids=shown, title=title, carried_texts=kept)
 
 
 def restate(folder: Path, report: ComparedReport, *, passed: bool) -> None:

@@ -24,6 +24,7 @@ from evidentia.report.show import chance, limits, shown, signed
 from evidentia.report.write import shared_words
 
 _ESCAPES = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"}
+BESIDE = {"DEPTH001": "ranking"}  # warnings that say how to read a family of numbers, and stand beside them
 PAGES = {"evaluation": evaluation_page, "selective": selective_page, "comparison": comparison_page}
 
 
@@ -55,11 +56,18 @@ def _every_page(content: Content) -> dict[str, Any]:
     numbers = content.numbers
     checks = numbers.get("checks", ())
     return {
-        "title": f"Evidentia: {content.name}",
+        "title": f"Evidentia: {content.heading}",
         "numbers": numbers,
         "measures": numbers.get("measures", {}),
         "state": verification_state(content),
+        "command_needs": dict.fromkeys(
+            source["role" if content.kind == "comparison" else "name"] for source in content.manifest.get("inputs", ())
+        ),
         "checks": checks,
+        "alarms": [
+            c for c in checks if c["status"] == "failed" or (c["status"] == "warning" and c["code"] not in BESIDE)
+        ],
+        "beside": [(BESIDE[c["code"]], c) for c in checks if c["status"] == "warning" and c["code"] in BESIDE],
         "check_counts": Counter(check["status"] for check in checks),
     }
 

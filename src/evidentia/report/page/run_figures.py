@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from evidentia.report.page.content import Content
 from evidentia.report.page.figure import Figure, Row, draw, field, table_of
-from evidentia.report.page.theme import BLUE, GREEN, GREY, ORANGE
+from evidentia.report.page.theme import BLUE, GREEN, GREY, ORANGE, VERMILLION
 from evidentia.report.tables import Table
 from evidentia.results.names import parse_name
 
@@ -16,6 +16,7 @@ FOLD_PANELS = (*PANELS[:2], "ECE", *PANELS[2:], "ScreeningSensitivity", "AlertPr
 STAGES = {"retriever": "retriever cut", "gate": "gate", "k": "K", "ranking": "ranking"}
 EVIDENCE = {"0": "without evidence", "1": "with evidence"}
 GROUPS = {"NEG": "#9fb0c3", "UNCERTAIN": ORANGE, "POS": GREEN, "with evidence": BLUE, "without evidence": GREY}
+DRAWN_DIGITS = 5  # of an operating point: finer than a pixel
 HELD = 0.5  # a limit that decides for more queries than this has pinned K
 
 
@@ -23,8 +24,8 @@ def run_figures(content: Content) -> tuple[Figure, ...]:
     """Every figure that the result can fill."""
     by = ["criterion", *(content.manifest.get("options") or {}).get("by", ())]
     candidates = (
-        curve(content, "roc"),
-        curve(content, "pr"),
+        roc(content),
+        pr(content),
         draw("reliability", content.figure("reliability")),
         depth(content),
         *(groups(content, column, place) for place, column in enumerate(by)),
@@ -40,11 +41,36 @@ def run_figures(content: Content) -> tuple[Figure, ...]:
     return tuple(figure for figure in candidates if figure is not None)
 
 
-def curve(content: Content, name: str) -> Figure | None:
+def roc(content: Content) -> Figure | None:
+    """The curve through every operating point, with its band, and the folds as thin lines behind it."""
+    table, turns = content.figure("roc"), content.figure("roc_points")
+    if table is None or turns is None:
+        return None
+    points = [
+        dict(zip(turns.columns, (round(float(cell or 0), DRAWN_DIGITS) for cell in row), strict=True))
+        for row in turns.rows
+    ]
+    values = _swept(table, "chance")
+    return draw("roc", table, points=points, risen=_risen(table, values["folds"]), **values)
+
+
+def pr(content: Content) -> Figure | None:
     """A pooled curve with its band, and the folds as thin lines behind it."""
-    table = content.figure(name)
-    columns = table.columns if table else ()
-    return draw(name, table, folds=[field(column) for column in columns if column.startswith("fold ")])
+    table = content.figure("pr")
+    return None if table is None else draw("pr", table, **_swept(table, "share of positives"))
+
+
+def _swept(table: Table, worst: str) -> dict[str, Any]:
+    """The columns of the folds, and the lines of a curve with their colours."""
+    folds = [field(column) for column in table.columns if column.startswith("fold ")]
+    lines = {"all queries": BLUE} | ({"each fold": GREY} if folds else {}) | {worst: VERMILLION}
+    return {"folds": folds, "lines": list(lines), "colours": list(lines.values())}
+
+
+def _risen(table: Table, folds: Collection[str]) -> float:
+    """How high the curves of the folds rise before the first false positive."""
+    first = [cell for column, cell in zip(table.columns, table.rows[0], strict=True) if field(column) in folds]
+    return max((cell for cell in first if isinstance(cell, int | float)), default=0.0)
 
 
 def decision(content: Content) -> Figure | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from evidentia.report.page.figure import Figure, Row, draw, table_of
 from evidentia.report.page.selective_view import (
@@ -118,7 +118,7 @@ def _curve(view: SelectiveView, signal: str, column: str) -> Figure | None:
     rows = [row for own in drawn.values() for row in own]
     shaded = f" Shaded: pointwise {view.percent} intervals, {view.dataset['unit']}s resampled."
     bands = shaded if any(row[1] == "band" for row in rows) else ""
-    legend = {"symbolType": "stroke", "symbolStrokeWidth": 3, "symbolOpacity": 1}
+    legend = {"symbolType": "stroke", "symbolStrokeWidth": 3, "symbolOpacity": 1, "columns": _beside(drawn)}
     return draw(
         column,
         table_of(("system", "part", "coverage", "risk", "low", "high"), rows),
@@ -176,7 +176,14 @@ def _overlay(view: SelectiveView) -> Figure | None:
         for cells in thinned(_cells(view, f"risk_coverage_{stem}", "coverage", "risk"))
     ]
     table, signals = table_of(("confidence", "coverage", "risk"), rows), [view.labels[signal] for signal in view.stems]
-    return draw("signals_risk", table, system=view.systems[0].label, signals=signals, remark=_of_abs(view))
+    return draw(
+        "signals_risk",
+        table,
+        system=view.systems[0].label,
+        signals=signals,
+        beside=_beside(signals, 900),
+        remark=_of_abs(view),
+    )
 
 
 def _ranking(view: SelectiveView) -> Figure | None:
@@ -239,7 +246,7 @@ def _matched(view: SelectiveView, name: str, heading: str, rows: Sequence[Row], 
         domain=domain,
         several=len(domain) > 1,
         scale={"domain": domain, **sides},
-        legend=None if len(domain) == 1 else {"columns": 3, "symbolOpacity": 1},
+        legend=None if len(domain) == 1 else {"columns": _beside(domain), "symbolOpacity": 1},
         percent=view.percent,
         heading=heading,
         up=up,
@@ -270,10 +277,16 @@ def _forest(view: SelectiveView, name: str, heading: str, deltas: Sequence[Delta
         order=list(dict.fromkeys(row[0] for row in rows)),
         signals=listed,
         several=len(listed) > 1,
+        beside=_beside(listed, 800 if name == "deltas_coverage_error" else 260),
         step=15 if len(listed) > 1 else 24,
         verdicts=verdicts,
         colours=[COLOURS[verdict] for verdict in verdicts],
     )
+
+
+def _beside(labels: Iterable[object], width: int = 420) -> int:
+    """How many entries of a legend fit beside each other in so many pixels."""
+    return max(1, width // (8 * max((len(str(label)) for label in labels), default=0) + 24))
 
 
 def _scale(delta: Delta) -> str:

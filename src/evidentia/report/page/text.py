@@ -29,7 +29,7 @@ MOST_WITH_WORDS = 12  # where every row has sentences of its own
 
 def latex_document(content: Content, figures: Iterable[Figure]) -> str:
     """A document that compiles by itself in the result folder: every table in booktabs style, every figure with a caption."""
-    parts = [PREAMBLE, rf"\section*{{{_safe(content.name)}}}", "\n"]
+    parts = [PREAMBLE, rf"\section*{{{_safe(content.heading)}}}", "\n"]
     for table in content.tables:
         for piece in _pages(table):
             tabular = latex(_safe_table(piece))
@@ -87,7 +87,7 @@ def _safe(text: str) -> str:
 
 def markdown(content: Content) -> str:
     """Every table as Markdown; what came from a user's file cannot become markup."""
-    parts = [f"# {_escaped(content.name)}\n"]
+    parts = [f"# {_escaped(content.heading)}\n"]
     for table in content.tables:
         shared = shared_words(table)
         kept = [i for i, column in enumerate(table.columns) if column not in WIDE | shared.keys()]

@@ -23,6 +23,7 @@ from evidentia.results.folder import clear_leftovers, replace_file
 
 DATA: dict[PageKind, str] = {"evaluation": "per_query.csv", "selective": "items.csv"}  # pseudonyms are made of it
 BROKEN = (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError, EvidentiaError, PolarsError)
+LONGEST_TITLE = 200
 USUAL = ("html", "svg", "png", "csv")
 AT_ONCE = ("html", "svg", "csv")  # what is drawn with every result
 
@@ -33,16 +34,20 @@ def write_report(
     formats: Collection[str] = USUAL,
     show_ids: bool = False,
     texts: Mapping[str, str] | None = None,
+    title: str | None = None,
     carried_texts: Mapping[str, Mapping[str, str]] | None = None,
 ) -> list[str]:
     """Draw the report of a result folder, and record how; returns the files that are new or other than before.
 
-    ``texts`` are sentences by uid; ``carried_texts`` are those that an earlier page carried, as it names them.
+    ``title`` stands above the page, the LaTeX document and the Markdown. ``texts`` are sentences by uid; ``carried_texts`` are
+    those that an earlier page carried, as it names them.
     """
     unknown = [name for name in formats if name not in FILES]
     if unknown:
         raise InputError(f"{typed(unknown[0])} is not a format of a report. There are {', '.join(FILES)}.")
-    content = read_content(folder, show_ids=show_ids, texts=texts)
+    if title is not None and not (title.strip() and title.isprintable() and len(title) <= LONGEST_TITLE):
+        raise InputError(f"A title is one line of 1 to {LONGEST_TITLE} letters, without control characters.")
+    content = read_content(folder, show_ids=show_ids, texts=texts, title=title)
     if carried_texts is not None:
         content = replace(content, texts=carried_texts)
     if content.ids == "hashed" and content.kind in DATA:

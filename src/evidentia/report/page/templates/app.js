@@ -87,18 +87,28 @@ const Evidentia = (() => {
   let library = null; // a third of the size when packed; nothing on the first screen but its picture waits for it
   const vegaReady = () => library ??= inflate("evidentia-vega").then((text) => { document.head.append(element("script", {}, text)); });
   const lit = (spec) => root.dataset.mode !== "dark" || printing ? spec : JSON.parse(JSON.stringify(spec).replaceAll('"#0072b2"', '"#5bb3ea"')); // this blue is dim on black
-  const embed = async (target, spec) => (await vegaReady(), vegaEmbed)(target, { ...lit(fitted(spec)), config: lit(config()), ...(printing ? { width: spec.width === "container" ? 620 : spec.width } : {}) },
+  const embed = async (target, spec) => (await vegaReady(), vegaEmbed)(target, { ...lit(slim(fitted(spec))), config: { ...lit(config()), ...(innerWidth < SMALL && !printing ? { legend: { ...config().legend, columns: 1 } } : {}) }, ...(printing ? { width: spec.width === "container" ? 620 : spec.width } : {}) },
     { actions: false, renderer: "svg", tooltip: { theme: root.dataset.mode === "dark" ? "dark" : "light" } });
   // ---- on a phone panels stand below each other and shrink to its width
   const SMALL = 640;
   const fitted = (spec) => {
     if (innerWidth >= SMALL || printing) return spec;
-    const { hconcat, columns, facet, width, ...rest } = spec;
+    const { hconcat, concat, columns, facet, width, ...rest } = spec;
+    if (typeof width === "number" && width === spec.height) return { ...spec, width: Math.min(width, innerWidth - 125), height: Math.min(width, innerWidth - 125) };
+    const named = width === "container" && rest.encoding?.y?.type === "nominal" ? rest.encoding.y.field : null;
+    if (named && rest.data.values.some((row) => String(row[named]).length > 20)) return { ...spec, width: 230 }; // its box scrolls
     const inner = spec.spec ? { spec: fitted(spec.spec) } : {};
     const facets = facet ? { facet: facet.column ? { row: facet.column } : facet, ...(facet.column ? {} : { columns: 1 }) } : {};
     const size = width === undefined ? {} : { width: typeof width === "number" ? Math.min(width, innerWidth - 165) : width };
-    return { ...rest, ...inner, ...facets, ...size, ...(hconcat ? { vconcat: hconcat.map(fitted) } : {}), ...(spec.vconcat ? { vconcat: spec.vconcat.map(fitted) } : {}) };
+    return { ...rest, ...inner, ...facets, ...size, ...(hconcat ?? concat ? { vconcat: (hconcat ?? concat).map(fitted) } : {}), ...(spec.vconcat ? { vconcat: spec.vconcat.map(fitted) } : {}) };
   };
+  const halves = (words) => {
+    const spaces = [...words.matchAll(/ /g)].map(({ index }) => index), middle = words.length / 2;
+    if (!spaces.length) return words;
+    const at = spaces.reduce((best, one) => Math.abs(one - middle) < Math.abs(best - middle) ? one : best);
+    return [words.slice(0, at), words.slice(at + 1)];
+  };
+  const slim = (spec) => innerWidth >= SMALL || printing ? spec : JSON.parse(JSON.stringify(spec).replaceAll(/"columns":\d+/g, '"columns":1').replaceAll(/"title":"([^"\\]{26,})"/g, (_, words) => `"title":${JSON.stringify(halves(words))}`)); // legends below each other, titles on two lines
   const visible = (node) => node.offsetParent !== null;
   const near = (node) => { const box = node.getBoundingClientRect(); return box.top < innerHeight + 400 && box.bottom > -400; };
   const look = () => printing ? "print" : root.dataset.mode;
@@ -109,14 +119,15 @@ const Evidentia = (() => {
     drawings.get(target)?.finalize();
     drawings.delete(target);
     try {
-      const made = await embed(target, name ? specs[name] : waffle(target.dataset));
+      const made = await embed(target, specs[name]);
       drawings.set(target, made);
       target.setAttribute("role", "img"); // vega writes its own over them
       target.setAttribute("aria-label", words);
       target.removeAttribute("aria-roledescription");
-      if (name) views.set(name, made.view);
+      views.set(name, made.view);
       target.querySelector("svg")?.setAttribute("aria-hidden", "true");
       reachable(target);
+      edge(target);
     } catch (error) {
       target.textContent = "This figure cannot be drawn here; its data are below.";
       console.error(error);
@@ -133,9 +144,21 @@ const Evidentia = (() => {
     }
     busy.delete(target);
   };
-  const draw = () => { for (const target of all("[data-figure], [data-waffle]")) if (printing || (visible(target) && near(target))) drawOne(target); };
+  const draw = () => { for (const target of all("[data-figure]")) if (printing || (visible(target) && near(target))) drawOne(target); };
   addEventListener("scroll", () => requestAnimationFrame(draw), { passive: true });
-  addEventListener("resize", () => requestAnimationFrame(() => { draw(); for (const target of drawings.keys()) reachable(target); }));
+  addEventListener("resize", () => requestAnimationFrame(() => { draw(); edges(); for (const target of drawings.keys()) reachable(target); }));
+
+  // ---- tables say on which side there is more of them, and names break only before what is put behind them
+  const edge = (box) => {
+    box.classList.toggle("more", box.scrollWidth - box.clientWidth - box.scrollLeft > 1);
+    box.classList.toggle("past", box.scrollLeft > 1);
+  };
+  const edges = () => all("section.open :is(.scroll, .drawing)").forEach(edge);
+  const FOLDS = /(?<=\w)(?=[(@[])|(?<=[,=])(?=\w)/;
+  const foldable = (root) => { for (const name of all("tbody :is(th, td) > bdi", root)) if (name.childElementCount === 0 && FOLDS.test(name.textContent)) name.replaceChildren(...name.textContent.split(FOLDS).flatMap((part, i) => i ? [element("wbr"), part] : [part])); };
+  document.addEventListener("scroll", (event) => { if (event.target.matches?.(".scroll, .drawing")) edge(event.target); }, { capture: true, passive: true });
+  new MutationObserver((changes) => { for (const { target } of changes) foldable(target); requestAnimationFrame(edges); }).observe(byId("main"), { childList: true, subtree: true });
+  document.addEventListener("evidentia:open", edges);
 
   // ---- on paper: every figure, also of tabs that were never opened, light, and as wide as the paper
   let onScreen = "light";
@@ -162,7 +185,7 @@ const Evidentia = (() => {
     box.append(element("p", { class: "tools" }, element("button", { type: "button", data: { csv: `figure-${name}` } }, "CSV")), element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Data of ${name}` }, table));
   });
 
-  // ---- a thousand queries as dots
+  // ---- a thousand queries as squares, coloured by the style sheet
   const shares = (parts, total) => {
     const exact = parts.map((part) => part * total / parts.reduce((a, b) => a + b, 0));
     const whole = exact.map(Math.floor);
@@ -170,24 +193,22 @@ const Evidentia = (() => {
     for (let left = total - whole.reduce((a, b) => a + b, 0), i = 0; i < left; i++) whole[order[i][1]]++;
     return whole;
   };
-  const KINDS = ["skipped", "skipped, with evidence (missed)", "needs a careful look", "right alert", "false alert"];
-  const waffle = (data) => {
-    const [neg, unc, alerts, right, missed] = ["neg", "unc", "alerts", "right", "missed"].map((key) => Number(data[key]));
-    const dots = shares([Math.max(neg - missed, 0), missed, unc, right, Math.max(alerts - right, 0)], 1000);
-    const values = [];
-    dots.forEach((n, kind) => { for (let i = 0; i < n; i++) values.push({ i: values.length, kind: KINDS[kind] }); });
-    const across = innerWidth < 640 ? 40 : 50;
-    return {
-      $schema: "https://vega.github.io/schema/vega-lite/v6.json", data: { values }, width: "container", height: innerWidth < 640 ? 200 : 250,
-      transform: [{ calculate: `floor(datum.i / ${1000 / across})`, as: "x" }, { calculate: `datum.i % ${1000 / across}`, as: "y" }],
-      mark: { type: "square", filled: true, opacity: 1, size: innerWidth < 640 ? 34 : 110 },
-      encoding: {
-        x: { field: "x", type: "quantitative", axis: null, scale: { domain: [-0.7, across - 0.3] } },
-        y: { field: "y", type: "quantitative", axis: null, scale: { domain: [1000 / across - 0.3, -0.7] } },
-        color: { field: "kind", type: "nominal", scale: { domain: KINDS, range: ["--neg", "--missed", "--unc", "--pos", "--false"].map(colour) }, legend: { title: null, orient: "top", columns: innerWidth < 640 ? 2 : 5, symbolType: "square" } },
-        tooltip: { field: "kind", type: "nominal", title: "query" },
-      },
-    };
+  const KINDS = { neg: "skipped", missed: "skipped, with evidence (missed)", unc: "needs a careful look", pos: "right alert", false: "false alert" };
+  const DOWN = 20;
+  const svg = (tag, properties, ...children) => {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [name, value] of Object.entries(properties)) made.setAttribute(name, value);
+    made.append(...children);
+    return made;
+  };
+  const waffle = (target) => {
+    const [neg, unc, alerts, right, missed] = ["neg", "unc", "alerts", "right", "missed"].map((key) => Number(target.dataset[key]));
+    const counts = shares([Math.max(neg - missed, 0), missed, unc, right, Math.max(alerts - right, 0)], 1000);
+    let at = 0;
+    const square = () => svg("rect", { x: Math.floor(at / DOWN), y: at++ % DOWN, width: 0.78, height: 0.78 });
+    const groups = Object.entries(KINDS).map(([kind, words], i) => svg("g", { class: kind }, svg("title", {}, words), ...Array.from({ length: counts[i] }, square)));
+    const legend = Object.entries(KINDS).map(([kind, words]) => element("li", {}, element("span", { class: `swatch ${kind}` }), words));
+    target.replaceChildren(element("ul", { class: "legend", "aria-hidden": "true" }, ...legend), svg("svg", { viewBox: `0 0 ${1000 / DOWN} ${DOWN}`, "aria-hidden": "true" }, ...groups));
   };
 
   // ---- tables: sort, filter, CSV
@@ -321,6 +342,8 @@ const Evidentia = (() => {
   const start = () => {
     const asked = tabs.find((tab) => `#${tab.getAttribute("aria-controls")}` === location.hash);
     setMode(prefersDark.matches);
+    foldable(document);
+    all("[data-waffle]").forEach(waffle);
     if (tabs.length) open(asked ?? tabs[0], { remember: false });
   };
   return { all, byId, content, summary, shown, count, counted, limits, perThousand, element, embed, colour, waffle, download, csvCell, copy, say, start, open, tabs, draw };

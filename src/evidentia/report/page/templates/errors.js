@@ -5,7 +5,7 @@
   const KINDS = ["missed", "false alert", "wrong K"];
   const WORDS = { missed: "Missed evidence", "false alert": "False alert", "wrong K": "Wrong K" };
   const MEANING = {
-    gate: "the gate stopped the query", K: "ranked high enough, but too few sentences were returned", ranking: "ranked too deep to be returned", "retriever cut": "never ranked",
+    gate: "the gate stopped the query", K: "ranked high enough, but too few sentences were returned", ranking: "ranked too deep to be returned", "below the first 10": "not among the first ten of its ranking", "retriever cut": "never ranked",
   };
   const KNOWN = new Set(["post_id", "criterion_id", "fold", "split", "has_evidence", "prob", "raw_prob", "detection_score", "tau", "tau_neg", "tau_pos", "state", "n_candidates", "gold_sent_uids", "ranked_sent_uids", "selected_sent_uids"]);
   const PER_PAGE = 50, FIRST = 20;
@@ -54,7 +54,7 @@
   // ---- the list, a page at a time
   const option = (row) => {
     const lost = Object.keys(row.lost ?? {}).length, where = stages(row).join(", ");
-    const why = [...(lost ? [`${count(lost)} of ${count(uids(row, "gold_sent_uids").length)} lost: ${where}`] : []), ...(row.best_k === undefined ? [] : [`K ${count(uids(row, "selected_sent_uids").length)}, best ${count(row.best_k)}`])];
+    const why = [...(row.skipped ? [row.skipped] : []), ...(lost ? [`${count(lost)} of ${count(uids(row, "gold_sent_uids").length)} lost: ${where}`] : []), ...(row.best_k === undefined ? [] : [`K ${count(uids(row, "selected_sent_uids").length)}, best ${count(row.best_k)}`])];
     return element("div", { role: "option", class: "errors-row", tabindex: "-1", "aria-selected": "false", id: `errors-row-${row.q}`, data: { errorRow: row.q, kinds: row.kinds.join("|") } },
       element("span", { class: "errors-who" }, element("bdi", {}, cell(row, "criterion_id") || "query"), " ", element("bdi", {}, cell(row, "post_id"))), " ",
       element("span", { class: "errors-prob", data: { value: JSON.stringify(score(row)) } }, shown(score(row))), " ",
@@ -101,10 +101,11 @@
   const story = (row) => {
     const gold = uids(row, "gold_sent_uids").length, lost = Object.entries(row.lost ?? {}), state = cell(row, "state"), said = [];
     if (row.kinds.includes("missed")) {
+      if (row.skipped) said.push(`The query has evidence, and ${row.skipped}${cell(row, "prob") === "" || row.skipped === "state NEG" ? "" : `: ${shown(number(row, "prob"))}`}.`);
       const by = Object.keys(MEANING).map((stage) => [stage, lost.filter(([, one]) => one === stage).length]).filter(([, n]) => n > 0);
-      said.push(`${count(lost.length)} of ${count(gold)} evidence ${gold === 1 ? "sentence was" : "sentences were"} not returned: ${by.map(([stage, n]) => stage === "gate" ? MEANING.gate : by.length > 1 ? `${count(n)} ${MEANING[stage]}` : MEANING[stage]).join("; ")}.`);
+      if (lost.length) said.push(`${count(lost.length)} of ${count(gold)} evidence ${gold === 1 ? "sentence was" : "sentences were"} not returned: ${by.map(([stage, n]) => stage === "gate" ? MEANING.gate : by.length > 1 ? `${count(n)} ${MEANING[stage]}` : MEANING[stage]).join("; ")}.`);
     }
-    if (row.kinds.includes("false alert")) said.push(`The query has no evidence, but ${state === "POS" ? "raised an alert" : "passed the gate"}${cell(row, "prob") === "" ? "" : ` at probability ${shown(number(row, "prob"))}`}.`);
+    if (row.kinds.includes("false alert")) said.push(`The query has no evidence, but ${state === "POS" ? "raised an alert" : "was not skipped"}${cell(row, "prob") === "" ? "" : ` at probability ${shown(number(row, "prob"))}`}.`);
     if (row.kinds.includes("wrong K")) {
       const k = uids(row, "selected_sent_uids").length;
       said.push(row.best_k === 0 ? `${count(k)} ${k === 1 ? "sentence was" : "sentences were"} returned, but none of its evidence is ranked.` : `${count(k)} ${k === 1 ? "sentence was" : "sentences were"} returned; the first ${row.best_k === 1 ? "one" : count(row.best_k)} would have had the best F1.`);

@@ -126,15 +126,7 @@ if (document.getElementById("explorer-root")) (() => {
     return update;
   };
   const dots = byId("explorer-dots");
-  const dotRows = () => Evidentia.waffle(dots.dataset).data.values;
-  const drawDots = live(dots, (width) => {
-    const spec = Evidentia.waffle(dots.dataset), across = innerWidth < 640 ? 40 : 50, side = width / across;
-    spec.data = { name: "dots", values: spec.data.values };
-    spec.mark.size = (0.76 * side) ** 2;
-    spec.height = Math.round(side * 1000 / across);
-    Object.assign(spec.encoding.color.legend, width < 620 ? { columns: 2, columnPadding: 4 } : { columns: 5 });
-    return spec;
-  }, () => ({ dots: dotRows() }));
+  const drawDots = () => Evidentia.waffle(dots);
 
   const CURVES = ["screening sensitivity", "alert precision"];
   const precisionRow = (row) => state.prevalence === own ? number(row, "alert_precision") : precisionAt(number(row, "likelihood_ratio"), row.tpr, row.fpr, state.prevalence);
