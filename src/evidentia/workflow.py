@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from evidentia.checks import check_result
+from evidentia.checks.folder import read_evaluation
 from evidentia.errors import InputError
 from evidentia.evaluation import (
     ensure_writable,
@@ -20,12 +21,13 @@ from evidentia.evaluation import (
 from evidentia.evaluation.choose import choose
 from evidentia.evaluation.compare import NamedRun, compare_systems
 from evidentia.evaluation.deltas import OnMismatch
-from evidentia.evaluation.files import ResultSource, RunSource
+from evidentia.evaluation.files import ResultSource, RunSource, manifest_of
 from evidentia.evaluation.intervals import Method, Resampling
-from evidentia.evaluation.load import load_result
+from evidentia.evaluation.load import load_result, result_name
 from evidentia.listed import listed
 from evidentia.protocol import Tuning, apply_tuning, read_tuning, to_document
 from evidentia.report import wants_report, write_curves, write_delta_tables, write_report, write_tables
+from evidentia.report.paper import Columns, PaperTable, paper_table, rows_of
 from evidentia.results import Comparison, Design, Evaluation
 from evidentia.results.evaluation import write_evaluation
 from evidentia.stats.resampling import Progress
@@ -276,6 +278,31 @@ def compare(
 
         write_folder(Path(out), fill, force=force)
     return comparison
+
+
+def tabulate(
+    results: Sequence[Path],
+    *,
+    rows: Sequence[str] = (),
+    columns: Columns | None = None,
+    names: Sequence[str] | None = None,
+    resamples: int = 10_000,
+    seed: int = 7,
+    alpha: float = 0.05,
+    progress: Progress | None = None,
+) -> PaperTable:
+    """The table for a paper of one result folder, or of several with tests against the first."""
+    evaluations = [read_evaluation(folder.resolve(), manifest_of(folder)) for folder in results]
+    columns = columns or ("systems" if len(results) > 1 else "criteria")
+    rows = rows_of({folder.name: e for folder, e in zip(results, evaluations, strict=True)}, rows, columns)
+    if len(evaluations) == 1:
+        (called,) = names or [result_name(results[0].resolve())]
+        return paper_table({called: evaluations[0]}, rows=rows, columns=columns)
+    comparison = compare(
+        *results, names=names, measures=rows, resamples=resamples, seed=seed, alpha=alpha, progress=progress
+    )
+    systems = dict(zip(comparison.systems, evaluations, strict=True))
+    return paper_table(systems, rows=rows, columns=columns, comparison=comparison)
 
 
 def _made_with(result: RunSource, *, profile: str | None, measures: Sequence[str] | None) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from evidentia.errors import EvidentiaError, place_of, typed
 INTERNAL = 70  # neither a failed check (1) nor bad input (2)
 COMMANDS = (
     *("evaluate", "selective", "compare", "validate", "run", "ablate", "predict", "measures", "explain"),
-    *("verify", "gate", "report", "leakage", "leakcheck", "tune", "power", "synth", "demo"),
+    *("verify", "gate", "report", "table", "leakage", "leakcheck", "tune", "power", "synth", "demo"),
 )
 GROUPS = ("corpus", "assess")
 

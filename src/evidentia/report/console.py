@@ -15,6 +15,7 @@ from evidentia.errors import counted
 from evidentia.report.show import fixed, shown
 from evidentia.report.tables import tables_of
 from evidentia.results import Comparison, Delta, Estimate, Evaluation, SelectiveComparison, pairs
+from evidentia.results.profiles import HEADLINE as HEADLINE  # noqa: PLC0414 - the page takes it from here
 from evidentia.results.selective import PAIRED, REFUSED, UNTESTED
 
 ROOMY = 100  # columns from which on a screen also shows what a number speaks of
@@ -22,11 +23,6 @@ MOST = 40  # rows of named measures and their groups on a screen
 MOST_MARKS = 5  # degenerate numbers that are named
 MOST_NAMES = 3  # measures that are named where one reason holds for many
 MOST_WITH_LIMITS = 2  # confidences whose intervals fit beside their values
-HEADLINE = (
-    *("AUROC", "AUPRC", "TPR@FPR=5%", "ECE", "Brier", "F1(t=gate)", "MCC(t=gate)", "Recall@10", "nDCG@10", "MAP@10"),
-    *("MRR", "MRR@10", "SelectedK", "EvidenceRecall", "EvidencePrecision", "ScreeningSensitivity"),
-    *("ScreeningFNPer1000", "AlertPrecision", "AlertsPer1000", "ExactMatch"),
-)
 DISCLAIMER = "[dim]Research software, not a medical device.[/]"
 
 

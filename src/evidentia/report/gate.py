@@ -13,6 +13,7 @@ from evidentia.checks.targets import Judgement
 from evidentia.report.console import DISCLAIMER, number_table
 from evidentia.report.reporting_items import reporting_items
 from evidentia.report.show import fixed
+from evidentia.report.write import markdown_text
 from evidentia.results import Estimate, Finding
 
 COLOURS = {"met": "green", "not met": "red", "not decidable": "yellow"}
@@ -65,7 +66,7 @@ def _verdict(gate: Gate) -> str:
 def gate_markdown(gate: Gate) -> str:
     """A checklist that can stand beside a paper: nothing of the queries is in it but counts and ids of measures."""
     parts = [
-        f"# Publication gate: {_text(gate.name)}",
+        f"# Publication gate: {markdown_text(gate.name)}",
         "The gate is open." if gate.open else "The gate is closed.",
         "Research software, not a medical device.",
         "## Targets",
@@ -78,7 +79,7 @@ def gate_markdown(gate: Gate) -> str:
         "## Reporting items (TRIPOD+AI, by item number)",
         "What the run itself can say is filled in; whether it answers the item is for the authors to tick.",
         "\n".join(
-            f"- [ ] **{item.number}** {item.topic}: {_text(item.answer or 'for the authors')}"
+            f"- [ ] **{item.number}** {item.topic}: {markdown_text(item.answer or 'for the authors')}"
             for item in reporting_items(gate.evaluation, gate.manifest)
         ),
     ]
@@ -90,15 +91,15 @@ def _target_line(judgement: Judgement) -> str:
     seen = "" if estimate is None else f" ({_value(estimate)}, interval {_interval(estimate)}, n = {estimate.n:,})"
     reason = f": {judgement.reason}" if judgement.reason else ""
     mark = "x" if judgement.decision == "met" else " "
-    return f"- [{mark}] {_text(str(judgement.target))}{seen}: **{judgement.decision}**{_text(reason)}"
+    return f"- [{mark}] {markdown_text(str(judgement.target))}{seen}: **{judgement.decision}**{markdown_text(reason)}"
 
 
 def _condition_line(condition: Condition) -> str:
-    return f"- [{'x' if condition.holds else ' '}] {condition.title}: {_text(condition.message)}"
+    return f"- [{'x' if condition.holds else ' '}] {condition.title}: {markdown_text(condition.message)}"
 
 
 def _check_row(finding: Finding) -> str:
-    return f"| {finding.code} | {finding.title} | {finding.status} | {_text(finding.message)} |"
+    return f"| {finding.code} | {finding.title} | {finding.status} | {markdown_text(finding.message)} |"
 
 
 def _value(estimate: Estimate | None) -> str:
@@ -109,10 +110,3 @@ def _interval(estimate: Estimate | None) -> str:
     if estimate is None or estimate.ci is None:
         return "none"
     return f"{fixed(estimate.ci[0])} to {fixed(estimate.ci[1])}"
-
-
-def _text(words: str) -> str:
-    """Words that cannot become Markdown or HTML: ids and folder names come from users."""
-    for letter in "\\`*_[]<>|#":
-        words = words.replace(letter, f"\\{letter}" if letter not in "<>" else {"<": "&lt;", ">": "&gt;"}[letter])
-    return " ".join(words.split())

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from evidentia.results.notebook import notebook_table
+from evidentia.results.notebook import notebook_table, printed_as, to_pandas
 
 if TYPE_CHECKING:
+    import pandas as pd
     import polars as pl
 
 COMPARISON_SCHEMA = "evidentia.comparison/1"
@@ -46,6 +47,13 @@ class Delta:
     verdict: Verdict = "tie"
     family: str = "measures"
     warnings: tuple[str, ...] = ()
+
+    @property
+    def test(self) -> str:
+        """Equal for deltas that are one test: their ratio to the width of the interval, the t statistic, agrees."""
+        if self.ci is None or not self.delta:
+            return self.name
+        return f"{abs(self.delta) / (self.ci[1] - self.ci[0]):.9e} over {self.n_clusters}"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain content for JSON."""
@@ -90,6 +98,10 @@ class Comparison:
             raise KeyError(name)
         return matching[0]
 
+    def tests(self, system: str, family: str = "measures") -> int:
+        """For how many tests the p values of a family are corrected; what is one test counts once."""
+        return len({d.test for d in self.deltas if (d.system, d.family) == (system, family) and d.p is not None})
+
     def to_dict(self) -> dict[str, Any]:
         """The content of ``comparison.json``."""
         content = {key: value for key, value in asdict(self).items() if key != "deltas"}
@@ -113,3 +125,15 @@ class Comparison:
             row["ci_low"], row["ci_high"] = row.pop("ci") or (None, None)
             row["warnings"] = "; ".join(row["warnings"])
         return pl.DataFrame(rows, infer_schema_length=None)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """One row per delta, as a pandas frame."""
+        return to_pandas(self.to_frame())
+
+    def to_latex(self) -> str:
+        """The differences over the whole run as a table for a paper; it needs booktabs and graphicx."""
+        return printed_as(self, "latex")
+
+    def to_markdown(self) -> str:
+        """The differences over the whole run as a Markdown table."""
+        return printed_as(self, "md")

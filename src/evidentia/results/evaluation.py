@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import singledispatch
 from pathlib import Path
@@ -14,11 +14,12 @@ from evidentia.errors import UnknownNameError
 from evidentia.results.attribution import Attribution
 from evidentia.results.curve import Curve
 from evidentia.results.estimate import Estimate, Finding, NotComputed, OtherDefinition
-from evidentia.results.notebook import notebook_table
+from evidentia.results.notebook import notebook_table, printed_as, to_pandas
 from evidentia.results.selective import SelectiveComparison
 from evidentia.results.strict_json import dumps_by_line
 
 if TYPE_CHECKING:
+    import pandas as pd
     import polars as pl
 
 SCHEMA = "evidentia.summary/1"
@@ -200,6 +201,54 @@ class Evaluation:
             for estimate in self.measures.values()
         ]
         return pl.DataFrame(rows, infer_schema_length=None)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """One row per number, as a pandas frame."""
+        return to_pandas(self.to_frame())
+
+    def to_latex(self, rows: Sequence[str] = (), *, columns: str = "systems") -> str:
+        """A table for a paper, as LaTeX: values with intervals, and notes that say what they are.
+
+        Parameters
+        ----------
+        rows : sequence of str, default=()
+            Names of measures; empty takes the main ones.
+        columns : {"systems", "criteria", "folds"}, default="systems"
+            Whether the values are those over the whole run, or also by criterion or fold.
+
+        Returns
+        -------
+        str
+            A ``table`` environment that needs booktabs and graphicx.
+
+        Raises
+        ------
+        InputError
+            If the result lacks a measure, or has no such groups.
+        """
+        return printed_as(self, "latex", rows=rows, columns=columns)
+
+    def to_markdown(self, rows: Sequence[str] = (), *, columns: str = "systems") -> str:
+        """The table of ``to_latex``, as Markdown.
+
+        Parameters
+        ----------
+        rows : sequence of str, default=()
+            Names of measures; empty takes the main ones.
+        columns : {"systems", "criteria", "folds"}, default="systems"
+            Whether the values are those over the whole run, or also by criterion or fold.
+
+        Returns
+        -------
+        str
+            Caption, table and notes.
+
+        Raises
+        ------
+        InputError
+            If the result lacks a measure, or has no such groups.
+        """
+        return printed_as(self, "md", rows=rows, columns=columns)
 
     def save(self, folder: str | Path, *, force: bool = False) -> None:
         """Write all files of the result into a new or empty folder, whole or not at all.

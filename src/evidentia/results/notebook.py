@@ -1,9 +1,17 @@
-"""Results in a notebook: a small table, with everything escaped."""
+"""Results in a notebook and a paper: a small table with everything escaped, a pandas frame, LaTeX and Markdown."""
 
 from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Sequence
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any
+
+from evidentia.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
 
 MOST = 60  # rows in a notebook; the page and the files have all
 
@@ -28,3 +36,21 @@ def _cell(value: object) -> str:
     if isinstance(value, int):
         return f'<td style="text-align:right">{value:,}</td>'
     return f"<td>{'' if value is None else html.escape(str(value))}</td>"
+
+
+@singledispatch
+def printed_as(result: object, form: str, **how: object) -> str:
+    """The table of a result in a form; whoever draws tables registers how."""
+    raise InputError("There is no table of this for a paper.")
+
+
+def to_pandas(frame: pl.DataFrame) -> pd.DataFrame:
+    """A frame of pandas, which is no dependency."""
+    try:
+        import pandas as pd
+    except ImportError:
+        raise InputError(
+            "to_pandas needs pandas: pip install pandas. Or take the polars frame of to_frame()."
+        ) from None
+    columns: dict[str, Any] = frame.to_dict(as_series=False)
+    return pd.DataFrame(columns)

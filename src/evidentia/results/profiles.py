@@ -13,6 +13,11 @@ CONFUSION = (
 )
 PER_CRITERION = ("AUROC", "AUPRC", "Sensitivity(t=gate)", "Precision(t=gate)", "Recall@10", "nDCG@10")
 BUDGETS = ("3%", "5%", "10%")
+HEADLINE = (  # what is shown first, and what a comparison is about where nobody names measures
+    *("AUROC", "AUPRC", "TPR@FPR=5%", "ECE", "Brier", "F1(t=gate)", "MCC(t=gate)", "Recall@10", "nDCG@10", "MAP@10"),
+    *("MRR", "MRR@10", "SelectedK", "EvidenceRecall", "EvidencePrecision", "ScreeningSensitivity"),
+    *("ScreeningFNPer1000", "AlertPrecision", "AlertsPer1000", "ExactMatch"),
+)
 
 
 @dataclass(frozen=True)
