@@ -30,6 +30,7 @@ from evidentia.report import wants_report, write_curves, write_delta_tables, wri
 from evidentia.report.paper import Columns, PaperTable, paper_table, rows_of
 from evidentia.results import Comparison, Design, Evaluation
 from evidentia.results.evaluation import write_evaluation
+from evidentia.results.profiles import COMPARED_BY_DEFAULT
 from evidentia.stats.resampling import Progress
 from evidentia.tables import Run, read_run
 
@@ -200,7 +201,7 @@ def compare(
     profile : str, default=None
         Profile of the measures; None takes that of the results.
     measures : str or iterable of str, default=None
-        Names of measures; None takes those that all evaluated results have.
+        Names of measures; None takes the main ones that all evaluated results have, "all" every one of them.
     resamples : int, default=10_000
         Number of cluster-bootstrap resamples of posts.
     seed : int, default=7
@@ -254,7 +255,10 @@ def compare(
     loaded = [_loaded(result) for result in results]
     systems = _systems(loaded, names)
     named = None if measures is None else named_measures(measures)
-    choice = choose([one for one in loaded if isinstance(one, RunSource)], profile=profile, measures=named)
+    every = named == ("all",)
+    named = None if every else named
+    evaluated = [one for one in loaded if isinstance(one, RunSource)]
+    choice = choose(evaluated, profile=profile, measures=named, every=every)
     if out is not None:
         _ensure_comparison_writable(Path(out), results, force=force)
     resampling = Resampling(resamples, seed, ci)
@@ -264,7 +268,8 @@ def compare(
     )
     if out is not None:
         options: dict[str, Any] = {"on_mismatch": on_mismatch, "alpha": alpha, "design": design, "ci": ci}
-        options |= {"profile": profile, "measures": None if named is None else list(named)}
+        by_default = None if every else COMPARED_BY_DEFAULT
+        options |= {"profile": profile, "measures": by_default if named is None else list(named)}
         made_with = [
             _made_with(one, profile=profile, measures=named) if isinstance(one, RunSource) else None for one in loaded
         ]
