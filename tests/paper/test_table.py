@@ -184,7 +184,7 @@ def test_a_result_folder_is_a_closed_world(results: Path) -> None:
     before = contents(results)
     for place in ("paper.tex", "tables/paper.tex", "."):
         ran = evidentia("table", results / "plain", "-o", results / "better_5%" / place)
-        refused(ran, "belongs beside better_5%, not into it")
+        refused(ran, "belongs beside the result better_5%")
     assert contents(results) == before
 
 

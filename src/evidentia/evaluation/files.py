@@ -94,6 +94,17 @@ def ensure_writable(folder: Path, *, force: bool) -> None:
         )
 
 
+def refuse_inside_results(path: Path) -> None:
+    """Refuse a place inside a folder that `evidentia verify` accounts for: it would not know this file."""
+    resolved = path.resolve()
+    for folder in (resolved, *resolved.parents):
+        schema = str(manifest_of(folder).get("schema"))
+        if schema in OURS or schema.startswith("evidentia.ablation"):
+            raise OutputError(
+                f"{path.name} belongs beside the result {folder.name}, not into its folder: the files there are hashed."
+            )
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ResultSource:
     """What a result was made of and how: everything that its folder holds beside the numbers."""

@@ -10,11 +10,12 @@ from datetime import datetime
 from pathlib import Path
 
 from evidentia.errors import InputError, OutputError, counted, typed
+from evidentia.evaluation.files import refuse_inside_results
 from evidentia.report.paper import LINE, PaperCell, PaperTable, comparison_table, paper_table
 from evidentia.report.show import NONE
 from evidentia.report.tables import Table
 from evidentia.report.write import csv_text, latex_text, markdown_text
-from evidentia.results import Comparison, Evaluation, loads
+from evidentia.results import Comparison, Evaluation
 from evidentia.results.folder import replace_files
 from evidentia.results.notebook import printed_as
 
@@ -160,19 +161,6 @@ def files_for(out: Path, formats: Iterable[str], *, force: bool) -> dict[str, Pa
         more = "" if len(there) == 1 else f" (and {counted(len(there) - 1, 'more file')})"
         raise OutputError(f"{there[0]} exists{more}. Choose another place with -o, or replace it with --force.")
     return files
-
-
-def refuse_inside_results(path: Path) -> None:
-    """Refuse to write into a folder of Evidentia: its files are hashed, and `verify` would not know this one."""
-    for folder in path.resolve().parents if not path.is_dir() else (path.resolve(), *path.resolve().parents):
-        try:
-            manifest = loads((folder / "manifest.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            continue
-        if isinstance(manifest, dict) and str(manifest.get("schema")).startswith("evidentia."):
-            raise OutputError(
-                f"{path.name} belongs beside {folder.name}, not into it: the files of a result are hashed."
-            )
 
 
 def write_paper(table: PaperTable, files: Mapping[str, Path]) -> None:
