@@ -30,6 +30,7 @@ from evidentia.report import wants_report, write_curves, write_delta_tables, wri
 from evidentia.report.paper import Columns, PaperTable, paper_table, rows_of
 from evidentia.results import Comparison, Design, Evaluation
 from evidentia.results.evaluation import write_evaluation
+from evidentia.results.folder import another_folder
 from evidentia.results.profiles import COMPARED_BY_DEFAULT
 from evidentia.stats.resampling import Progress
 from evidentia.tables import Run, read_run
@@ -299,7 +300,7 @@ def tabulate(
     """The table for a paper of one result folder, or of several with tests against the first."""
     evaluations = [read_evaluation(folder.resolve(), manifest_of(folder)) for folder in results]
     columns = columns or ("systems" if len(results) > 1 else "criteria")
-    rows = rows_of({folder.name: e for folder, e in zip(results, evaluations, strict=True)}, rows, columns)
+    rows = rows_of({str(i): e for i, e in enumerate(evaluations)}, rows, columns)
     if len(evaluations) == 1:
         (called,) = names or [result_name(results[0].resolve())]
         return paper_table({called: evaluations[0]}, rows=rows, columns=columns)
@@ -341,9 +342,7 @@ def _loaded(result: object) -> Run | RunSource:
 
 def _ensure_comparison_writable(out: Path, results: Sequence[object], *, force: bool) -> None:
     if any(isinstance(result, str | Path) and Path(result).resolve() == out.resolve() for result in results):
-        raise InputError(
-            "The comparison cannot be written over a result that it compares. Choose another folder with -o."
-        )
+        raise InputError(f"The comparison cannot be written over a result that it compares. {another_folder()}.")
     ensure_writable(out, force=force)
 
 

@@ -32,7 +32,7 @@ def test_a_mismatch_is_an_error_that_says_how_many_and_names_the_first() -> None
     assert message.startswith(
         "whole has 6 queries that another result lacks (first: post 'post-00007', criterion 'A.1')"
     )
-    assert "--on-mismatch intersect" in message
+    assert 'on_mismatch="intersect"' in message
     with pytest.raises(evidentia.InputError, match="whole has 6 queries that another result lacks"):
         evidentia.compare(fewer, whole, names=["fewer", "whole"], resamples=20)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evidentia.errors import InputError, counted
+from evidentia.errors import InputError, counted, spelled
 from evidentia.evaluation.files import RunSource
 from evidentia.measures import Definition, Profile, profile_named, resolve
 
@@ -43,7 +43,8 @@ def _shared_profile(results: Sequence[RunSource]) -> str:
     profiles = [result.profile for result in results]
     if len(set(profiles)) > 1:
         raise InputError(
-            f"The results were made under different profiles ({', '.join(profiles)}). Name one with --profile."
+            f"The results were made under different profiles ({', '.join(profiles)}). "
+            f"Name one with {spelled('--profile', 'profile')}."
         )
     return profiles[0] if profiles else "contract"
 
@@ -58,7 +59,9 @@ def _inherited(
     reported = [{r.definition: name for name, r in names.items() if not r.group} for names in asked]
     shared = [name for definition, name in reported[0].items() if all(definition in other for other in reported)]
     if not shared:
-        raise InputError("The results have no measure in common that can be compared. Name some with --measures.")
+        raise InputError(
+            f"The results have no measure in common that can be compared. Name some with {spelled('--measures', 'measures')}."
+        )
     notes = [f"not compared, because they are of single groups: {', '.join(of_groups)}"] if of_groups else []
     left_out = len(set().union(*reported)) - len(shared)
     if left_out:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from evidentia.results.notebook import notebook_table, printed_as, to_pandas
+from evidentia.results.profiles import HEADLINE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,7 +78,7 @@ def pairs(systems: Sequence[Named], design: Design) -> tuple[tuple[Named, Named]
     return tuple(zip(baselines, others, strict=True))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """Every delta of every system against the first one, or against the one before it, on one resampling plan."""
 
@@ -108,13 +110,33 @@ class Comparison:
         lists = {"systems": list(self.systems), "notes": list(self.notes), "interval": dict(self.interval)}
         return {"schema": COMPARISON_SCHEMA} | content | lists | {"deltas": [delta.to_dict() for delta in self.deltas]}
 
+    def __repr__(self) -> str:
+        sizes = f"{self.queries:,} queries from {self.posts:,} posts, profile {self.profile}"
+        return (
+            "\n".join([f"<Comparison of {len(self.systems)} systems on {sizes}", *map(self._verdicts, self._pairs())])
+            + ">"
+        )
+
+    def _pairs(self) -> tuple[tuple[str, str], ...]:
+        return pairs(self.systems, self.design)
+
+    def _verdicts(self, pair: tuple[str, str]) -> str:
+        """What came out for one pair, in a line."""
+        baseline, system = pair
+        verdicts = Counter(d.verdict for d in self.deltas if (d.system, d.family) == (system, "measures"))
+        counts = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common())
+        return f"  {system} against {baseline}: {counts or 'nothing compared'} (Holm, {self.tests(system)})"
+
     def _repr_html_(self) -> str:
-        """The differences over the whole run, for a notebook."""
+        """The main differences over the whole run, for a notebook."""
         deltas = [d for d in self.deltas if d.family == "measures"]
-        rows = [(d.name, d.system, d.delta, *(d.ci or (None, None)), d.p_holm, d.verdict) for d in deltas]
-        columns = ("measure", "system", "difference", "from", "to", "corrected p", "verdict")
-        against = "the one before" if self.design == "successive" else self.systems[0]
-        return notebook_table(f"Differences against {against}", columns, rows)
+        main = [d for d in deltas if d.name in HEADLINE] or deltas
+        rows = [
+            (d.name, d.system, d.baseline_value, d.system_value, d.delta, *(d.ci or (None, None)), d.p_holm, d.verdict)
+            for d in main
+        ]
+        columns = ("measure", "system", "baseline", "value", "difference", "from", "to", "corrected p", "verdict")
+        return notebook_table(repr(self).strip("<>"), columns, rows, left_out=len(deltas) - len(main))
 
     def to_frame(self) -> pl.DataFrame:
         """One row per delta, as a polars frame."""

@@ -15,6 +15,7 @@ from evidentia.results.attribution import Attribution
 from evidentia.results.curve import Curve
 from evidentia.results.estimate import Estimate, Finding, NotComputed, OtherDefinition
 from evidentia.results.notebook import notebook_table, printed_as, to_pandas
+from evidentia.results.profiles import HEADLINE
 from evidentia.results.selective import SelectiveComparison
 from evidentia.results.strict_json import dumps_by_line
 
@@ -169,10 +170,12 @@ class Evaluation:
         return f"<Evaluation of {self._size()}: {len(self):,} numbers, profile {self.profile}>"
 
     def _repr_html_(self) -> str:
-        """The numbers over the whole run, for a notebook."""
-        rows = [(e.name, e.value, *(e.ci or (None, None)), e.n, e.population, e.degenerate) for e in self.overall()]
+        """The main numbers over the whole run, for a notebook."""
+        overall = self.overall()
+        main = [e for e in overall if e.name in HEADLINE] if not self.asked_by_name else []
+        rows = [(e.name, e.value, *(e.ci or (None, None)), e.n, e.population, e.degenerate) for e in main or overall]
         columns = ("measure", "value", "from", "to", "n", "population", "a convention because")
-        return notebook_table(repr(self).strip("<>"), columns, rows)
+        return notebook_table(repr(self).strip("<>"), columns, rows, left_out=len(overall) - len(main or overall))
 
     def _size(self) -> str:
         unit = "queries" if "queries" in self.dataset else "items"

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-MOST = 60  # rows in a notebook; the page and the files have all
+MOST = 24  # rows of a screen; the page and the files have all
 
 
-def notebook_table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+def notebook_table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[object]], *, left_out: int = 0) -> str:
     """An HTML table with a caption; numbers are rounded, nothing in a cell can become markup.
 
     >>> notebook_table("c", ["a"], [["<b>"], [0.12345]]).count("&lt;b&gt;")
@@ -25,7 +25,8 @@ def notebook_table(caption: str, columns: Sequence[str], rows: Iterable[Sequence
     kept = list(rows)
     head = "".join(f"<th>{html.escape(column)}</th>" for column in columns)
     body = "".join("<tr>" + "".join(_cell(cell) for cell in row) + "</tr>" for row in kept[:MOST])
-    more = f"<p>and {len(kept) - MOST:,} more</p>" if len(kept) > MOST else ""
+    left_out += max(0, len(kept) - MOST)
+    more = f"<p>and {left_out:,} more</p>" if left_out else ""
     top = f"<caption>{html.escape(caption)}</caption><thead><tr>{head}</tr></thead>"
     return f"<table>{top}<tbody>{body}</tbody></table>{more}"
 
