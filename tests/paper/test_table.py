@@ -123,6 +123,24 @@ def test_equal_values_are_both_bold_and_measures_without_a_better_side_never(res
     assert "50 resamples give rough standard errors".capitalize() in text
 
 
+def test_a_criterion_that_is_called_all_keeps_its_number(results: Path) -> None:
+    frame = pl.read_csv(results / "plain" / "per_query.csv").with_columns(pl.col("criterion_id").replace("A.2", "all"))
+    text = package.evaluate(frame, measures="AUROC", resamples=0).to_markdown(columns="criteria")
+    own = summary(results / "plain")["AUROC[criterion=A.2]"]["value"]
+    whole = summary(results / "plain")["AUROC"]["value"]
+    head, line = (line for line in text.splitlines() if line.startswith(("| Measure", "| AUROC")))
+    shown = dict(zip(head.split(" | ")[1:], line.split(" | ")[1:], strict=True))
+    assert (shown["all"], shown["every criterion |"]) == (f"{own:.3f}", f"{whole:.3f} |")
+
+
+def test_counts_are_not_tested(results: Path, tmp_path: Path) -> None:
+    words = ("--rows", "Positives", "--resamples", 200, "-o", tmp_path / "t.md")
+    assert evidentia("table", results / "plain", results / "better_5%", *words).code == 0
+    text = (tmp_path / "t.md").read_text()
+    assert "Differs" not in text
+    assert "Not compared, because they count what all results share: Positives." in text
+
+
 def test_folds_have_their_mean_and_spread(results: Path, tmp_path: Path) -> None:
     names = ("--rows", "AUROC", "--columns", "folds")
     assert evidentia("table", results / "plain", *names, "-o", tmp_path / "t.csv").code == 0

@@ -151,7 +151,8 @@ def _by_group(evaluation: Evaluation, name: str, column: str) -> dict[str, Estim
     estimates = {value: evaluation.measures.get(name + group_suffix(((column, value),))) for value in values}
     if not any(estimates.values()):
         raise InputError(f"{name} is not reported by {column} in this result.")
-    return {**estimates, "all": evaluation[name]}
+    whole = "all" if "all" not in values else f"every {column}"  # somebody's criterion may be called so
+    return {**estimates, whole: evaluation[name]}
 
 
 def printed(value: float, *, count: bool = False) -> str:
@@ -218,7 +219,7 @@ def _notes(
         f"In brackets: {100 * (level or 0):g} % intervals.": any(cell.limits for cell in cells),
         "Bold: the best value.": any(cell.best for cell in cells),
         _arrows(table): bool(_arrows(table)),
-        _tests(comparison): comparison is not None,
+        _tests(comparison): bool(_tests(comparison)),
         f"{CONVENTION} A convention, not a measurement: {', '.join(map(str, reasons))}.": bool(reasons),
     }
     return (*(word for word, applies in words.items() if applies), *_legend(estimates))
@@ -244,13 +245,13 @@ def _arrows(table: PaperTable) -> str:
 def _tests(comparison: Comparison | None) -> str:
     if comparison is None:
         return ""
-    sizes = {comparison.tests(s) for s in comparison.systems[1:]}
-    family = " or ".join(counted(size, "test") for size in sorted(sizes))
-    return (
+    sizes = sorted({comparison.tests(s) for s in comparison.systems[1:]})
+    told = [
         f"{DIFFERS} Differs from {comparison.systems[0]}: p at most {comparison.alpha:g}, paired by post "
-        f"({comparison.resamples:,} bootstrap resamples, seed {comparison.seed}), corrected by Holm's method for {family} "
-        "of each system." + "".join(f" {note[:1].upper()}{note[1:]}." for note in comparison.notes)
-    )
+        f"({comparison.resamples:,} bootstrap resamples, seed {comparison.seed}), corrected by Holm's method for "
+        f"{' or '.join(counted(size, 'test') for size in sizes)} of each system."
+    ]
+    return " ".join((told if any(sizes) else []) + [f"{note[:1].upper()}{note[1:]}." for note in comparison.notes])
 
 
 def comparison_table(comparison: Comparison) -> PaperTable:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from evidentia.errors import UnknownNameError
+from evidentia.results.catalogue import is_measure
 from evidentia.results.names import Cut, Name, parse_name
 
 _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -60,16 +61,19 @@ _COLUMNS = {
 def heading(name: str) -> str:
     """What a table prints for a measure, or for one of its own columns; different names have different headings.
 
+    >>> from evidentia.measures import MEASURES  # which fills the catalogue
     >>> heading("nDCG@10"), heading("EvidenceRecall"), heading("F1(t=gate)"), heading("TPR@FPR=5%")
     ('nDCG@10', 'Evidence recall', 'F1 (gate)', 'TPR at FPR 5%')
-    >>> heading("AUROC[criterion=A.1]"), heading("ci_low")
-    ('AUROC, criterion A.1', 'interval from')
+    >>> heading("AUROC[criterion=A.1]"), heading("ci_low"), heading("selfReport")
+    ('AUROC, criterion A.1', 'interval from', 'selfReport')
     """
     if name in _COLUMNS:
         return _COLUMNS[name]
     try:
         parsed = parse_name(name)
-    except UnknownNameError:  # a column of another kind
+    except UnknownNameError:
+        return name
+    if not is_measure(parsed.base):  # a column of another kind, which may be the user's
         return name
     group = "".join(f", {column} {value}" for column, value in parsed.group)
     return _base(parsed.base) + _cut(parsed.cut) + _params(parsed) + group
