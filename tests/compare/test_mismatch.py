@@ -65,8 +65,8 @@ def test_intersect_equals_comparing_files_that_were_cut_before(kind: str) -> Non
     else:
         one, other = without_posts(one, FEWER[0]), without_query(other, FEWER[1], "A.1")
         cuts = without_query(one, FEWER[1], "A.1"), without_posts(other, FEWER[0])
-    met = evidentia.compare(read(one), read(other), on_mismatch="intersect", resamples=200)
-    before = evidentia.compare(*map(read, cuts), resamples=200)
+    met = evidentia.compare(read(one), read(other), measures="all", on_mismatch="intersect", resamples=200)
+    before = evidentia.compare(*map(read, cuts), measures="all", resamples=200)
     assert (met.queries, met.posts) == (before.queries, before.posts) == (len(cuts[0]), cuts[0]["post_id"].n_unique())
     assert numbers(met) == numbers(before)
     assert len(met.deltas) > 50
