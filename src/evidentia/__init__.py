@@ -11,7 +11,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from evidentia import arrays, selective
+    from evidentia import arrays, integrations, selective
     from evidentia.assessment.run import assess
     from evidentia.errors import EvidentiaError, InputError, OutputError, UnknownNameError
     from evidentia.results import Estimate, Evaluation
@@ -55,6 +55,7 @@ __all__ = [
     "assess",
     "compare",
     "evaluate",
+    "integrations",
     "load_card",
     "read_items",
     "read_run",
@@ -68,7 +69,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Load names when they are first used, so that importing the package, and the command's help, stay fast."""
-    if name in {"arrays", "selective"}:
+    if name in {"arrays", "integrations", "selective"}:
         return importlib.import_module(f"evidentia.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'evidentia' has no attribute {name!r}")

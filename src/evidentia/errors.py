@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import PurePath
 
@@ -95,6 +98,28 @@ class WorkerError(Exception):
     def __init__(self, place: str) -> None:
         self.place = place
         super().__init__(place)
+
+
+_COMMAND: ContextVar[bool] = ContextVar("_COMMAND", default=False)
+
+
+@contextmanager
+def in_a_command() -> Iterator[None]:
+    """Let messages name options as the command has them."""
+    token = _COMMAND.set(True)
+    try:
+        yield
+    finally:
+        _COMMAND.reset(token)
+
+
+def spelled(command: str, python: str) -> str:
+    """Words about an option: those for a command inside of one, else those for Python.
+
+    >>> spelled("--force", "force=True")
+    'force=True'
+    """
+    return command if _COMMAND.get() else python
 
 
 def place_of(error: BaseException) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from evidentia.checks import check_result
+from evidentia.checks.folder import read_evaluation
 from evidentia.errors import InputError
 from evidentia.evaluation import (
     ensure_writable,
@@ -21,9 +22,9 @@ from evidentia.evaluation.choose import choose
 from evidentia.evaluation.compare import NamedRun, align, compare_systems
 from evidentia.evaluation.curves import curves_of_systems
 from evidentia.evaluation.deltas import OnMismatch
-from evidentia.evaluation.files import ResultSource, RunSource
+from evidentia.evaluation.files import ResultSource, RunSource, manifest_of
 from evidentia.evaluation.intervals import Method, Resampling
-from evidentia.evaluation.load import load_result
+from evidentia.evaluation.load import load_result, result_name
 from evidentia.listed import listed
 from evidentia.protocol import Tuning, apply_tuning, read_tuning, to_document
 from evidentia.report import (
@@ -34,8 +35,11 @@ from evidentia.report import (
     write_system_curves,
     write_tables,
 )
+from evidentia.report.paper import Columns, PaperTable, paper_table, rows_of
 from evidentia.results import Comparison, Design, Evaluation
 from evidentia.results.evaluation import write_evaluation
+from evidentia.results.folder import another_folder
+from evidentia.results.profiles import COMPARED_BY_DEFAULT
 from evidentia.stats.resampling import Progress
 from evidentia.tables import Run, read_run
 
@@ -206,7 +210,7 @@ def compare(
     profile : str, default=None
         Profile of the measures; None takes that of the results.
     measures : str or iterable of str, default=None
-        Names of measures; None takes those that all evaluated results have.
+        Names of measures; None takes the main ones that all evaluated results have, "all" every one of them.
     resamples : int, default=10_000
         Number of cluster-bootstrap resamples of posts.
     seed : int, default=7
@@ -260,7 +264,10 @@ def compare(
     loaded = [_loaded(result) for result in results]
     systems = _systems(loaded, names)
     named = None if measures is None else named_measures(measures)
-    choice = choose([one for one in loaded if isinstance(one, RunSource)], profile=profile, measures=named)
+    every = named == ("all",)
+    named = None if every else named
+    evaluated = [one for one in loaded if isinstance(one, RunSource)]
+    choice = choose(evaluated, profile=profile, measures=named, every=every)
     if out is not None:
         _ensure_comparison_writable(Path(out), results, force=force)
     resampling = Resampling(resamples, seed, ci)
@@ -270,7 +277,8 @@ def compare(
     )
     if out is not None:
         options: dict[str, Any] = {"on_mismatch": on_mismatch, "alpha": alpha, "design": design, "ci": ci}
-        options |= {"profile": profile, "measures": None if named is None else list(named)}
+        by_default = None if every else COMPARED_BY_DEFAULT
+        options |= {"profile": profile, "measures": by_default if named is None else list(named)}
         made_with = [
             _made_with(one, profile=profile, measures=named) if isinstance(one, RunSource) else None for one in loaded
         ]
@@ -287,6 +295,31 @@ def compare(
 
         write_folder(Path(out), fill, force=force)
     return comparison
+
+
+def tabulate(
+    results: Sequence[Path],
+    *,
+    rows: Sequence[str] = (),
+    columns: Columns | None = None,
+    names: Sequence[str] | None = None,
+    resamples: int = 10_000,
+    seed: int = 7,
+    alpha: float = 0.05,
+    progress: Progress | None = None,
+) -> PaperTable:
+    """The table for a paper of one result folder, or of several with tests against the first."""
+    evaluations = [read_evaluation(folder.resolve(), manifest_of(folder)) for folder in results]
+    columns = columns or ("systems" if len(results) > 1 else "criteria")
+    rows = rows_of({str(i): e for i, e in enumerate(evaluations)}, rows, columns)
+    if len(evaluations) == 1:
+        (called,) = names or [result_name(results[0].resolve())]
+        return paper_table({called: evaluations[0]}, rows=rows, columns=columns)
+    comparison = compare(
+        *results, names=names, measures=rows, resamples=resamples, seed=seed, alpha=alpha, progress=progress
+    )
+    systems = dict(zip(comparison.systems, evaluations, strict=True))
+    return paper_table(systems, rows=rows, columns=columns, comparison=comparison)
 
 
 def _made_with(result: RunSource, *, profile: str | None, measures: Sequence[str] | None) -> dict[str, Any]:
@@ -320,9 +353,7 @@ def _loaded(result: object) -> Run | RunSource:
 
 def _ensure_comparison_writable(out: Path, results: Sequence[object], *, force: bool) -> None:
     if any(isinstance(result, str | Path) and Path(result).resolve() == out.resolve() for result in results):
-        raise InputError(
-            "The comparison cannot be written over a result that it compares. Choose another folder with -o."
-        )
+        raise InputError(f"The comparison cannot be written over a result that it compares. {another_folder()}.")
     ensure_writable(out, force=force)
 
 

@@ -31,6 +31,7 @@ COMMANDS = (
     "run",
     "ablate",
     "predict",
+    "table",
 )
 HEAVY = ("numpy", "scipy", "polars", "pandas", "pyarrow", "sklearn", "matplotlib", "torch", "jinja2")
 

@@ -32,9 +32,9 @@ QUICK = ("--resamples", 200, "--measures", "AUROC,Brier,nDCG@10,AlertPrecision")
 
 @pytest.fixture(scope="module")
 def written(folders: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A comparison of everything in the profile, written through the command."""
+    """A comparison of everything that the results report, written through the command."""
     out = tmp_path_factory.mktemp("written") / "out"
-    ran = command("compare", folders / "good", folders / "bad", "--resamples", 200, "-o", out)
+    ran = command("compare", folders / "good", folders / "bad", "--measures", "all", "--resamples", 200, "-o", out)
     assert (ran.code, ran.err) == (0, "")
     assert "comparison.json, tables, manifest.json" in ran.out
     return out
@@ -82,7 +82,7 @@ def test_the_json_is_strict_and_says_what_was_done(content: dict) -> None:
 
 
 def test_python_gives_what_the_file_says(content: dict, folders: Path) -> None:
-    comparison = evidentia.compare(folders / "good", folders / "bad", resamples=200)
+    comparison = evidentia.compare(folders / "good", folders / "bad", measures="all", resamples=200)
     assert isinstance(comparison, Comparison)
     assert comparison.to_dict() == content
 
@@ -95,7 +95,18 @@ def test_the_printed_json_is_the_file(folders: Path, tmp_path: Path) -> None:
 
 def test_the_same_bytes_again_also_in_another_process(written: Path, folders: Path, tmp_path: Path) -> None:
     again = evidentia_apart(
-        *("compare", folders / "good", folders / "bad", "--resamples", 200, "-q", "-o", tmp_path / "again"),
+        *(
+            "compare",
+            folders / "good",
+            folders / "bad",
+            "--measures",
+            "all",
+            "--resamples",
+            200,
+            "-q",
+            "-o",
+            tmp_path / "again",
+        ),
         env={"EVIDENTIA_THREADS": "1", "OMP_NUM_THREADS": "2"},
     )
     assert (again.code, again.out, again.err) == (0, "", "")
@@ -299,8 +310,17 @@ def test_what_the_console_says(folders: Path) -> None:
         resamples=200,
     )["nDCG@10"]
     low, high = delta.ci
+    assert "p (Holm, 4)" in out
     assert row == [
-        *("nDCG@10", f"{delta.system_value:.4f}", f"{delta.delta:+.4f}", f"{low:+.4f}", "to", f"{high:+.4f}"),
+        *(
+            "nDCG@10",
+            f"{delta.baseline_value:.4f}",
+            f"{delta.system_value:.4f}",
+            f"{delta.delta:+.4f}",
+            f"{low:+.4f}",
+            "to",
+            f"{high:+.4f}",
+        ),
         *("<0.001" if delta.p_holm < 0.001 else f"{delta.p_holm:.3f}", delta.verdict, "*"),
     ]
 

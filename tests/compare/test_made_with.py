@@ -38,7 +38,7 @@ def about_options(comparison: Comparison) -> list[str]:
 )
 def test_results_that_were_made_alike_are_compared_by_all_they_report(options: dict, tmp_path: Path) -> None:
     good, bad = save(GOOD, tmp_path / "good", **options), save(BAD, tmp_path / "bad", **options)
-    comparison = evidentia.compare(good, bad, resamples=20)
+    comparison = evidentia.compare(good, bad, measures="all", resamples=20)
     assert compared(comparison) == overall(good) == overall(bad)
     assert about_options(comparison) == []
 
@@ -47,7 +47,7 @@ def test_results_that_were_made_alike_are_compared_by_all_they_report(options: d
 def test_the_options_change_what_is_compared(tmp_path: Path) -> None:
     """Else the test above would hold for options that do nothing."""
     found = {
-        name: compared(evidentia.compare(folder, folder, resamples=20))
+        name: compared(evidentia.compare(folder, folder, measures="all", resamples=20))
         for name, folder in {
             "plain": save(GOOD, tmp_path / "plain"),
             "dual": save(GOOD, tmp_path / "dual", dual=True),
@@ -69,7 +69,7 @@ def test_results_that_were_made_differently_are_compared_by_what_all_report(tmp_
         save(BAD, tmp_path / "dual", dual=True),
         save(BAD, tmp_path / "deep", k=[10, 50]),
     )
-    comparison = evidentia.compare(plain, dual, deep, resamples=20)
+    comparison = evidentia.compare(plain, dual, deep, measures="all", resamples=20)
     reported = [overall(folder) for folder in (plain, dual, deep)]
     shared = [name for name in reported[0] if all(name in names for names in reported)]
     assert list(dict.fromkeys(compared(comparison))) == shared

@@ -32,7 +32,7 @@ def test_a_mismatch_is_an_error_that_says_how_many_and_names_the_first() -> None
     assert message.startswith(
         "whole has 6 queries that another result lacks (first: post 'post-00007', criterion 'A.1')"
     )
-    assert "--on-mismatch intersect" in message
+    assert 'on_mismatch="intersect"' in message
     with pytest.raises(evidentia.InputError, match="whole has 6 queries that another result lacks"):
         evidentia.compare(fewer, whole, names=["fewer", "whole"], resamples=20)
 
@@ -65,8 +65,8 @@ def test_intersect_equals_comparing_files_that_were_cut_before(kind: str) -> Non
     else:
         one, other = without_posts(one, FEWER[0]), without_query(other, FEWER[1], "A.1")
         cuts = without_query(one, FEWER[1], "A.1"), without_posts(other, FEWER[0])
-    met = evidentia.compare(read(one), read(other), on_mismatch="intersect", resamples=200)
-    before = evidentia.compare(*map(read, cuts), resamples=200)
+    met = evidentia.compare(read(one), read(other), measures="all", on_mismatch="intersect", resamples=200)
+    before = evidentia.compare(*map(read, cuts), measures="all", resamples=200)
     assert (met.queries, met.posts) == (before.queries, before.posts) == (len(cuts[0]), cuts[0]["post_id"].n_unique())
     assert numbers(met) == numbers(before)
     assert len(met.deltas) > 50

@@ -26,7 +26,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     silent = bad.with_columns(state=pl.lit("NEG")).drop("tau", "tau_neg", "tau_pos", strict=False)
     fewer = good.filter(pl.col("post_id") != "post-00007")
     folders = [save(frame, home / name, dual=True) for name, frame in {"good": fewer, "silent": silent}.items()]
-    evidentia.compare(*folders, resamples=200, on_mismatch="intersect", out=home / "out")
+    evidentia.compare(*folders, measures="all", resamples=200, on_mismatch="intersect", out=home / "out")
     return home / "out"
 
 

@@ -15,7 +15,7 @@ from .systems import FEW, numbers, read, strict, system
 
 @pytest.fixture(scope="module")
 def three(folders: Path) -> Comparison:
-    return evidentia.compare(*(folders / name for name in ("middling", "good", "bad")), resamples=200)
+    return evidentia.compare(*(folders / name for name in ("middling", "good", "bad")), measures="all", resamples=200)
 
 
 def test_every_system_is_compared_with_the_first(three: Comparison) -> None:
@@ -29,7 +29,7 @@ def test_every_system_is_compared_with_the_first(three: Comparison) -> None:
 
 @pytest.mark.parametrize("other", ["good", "bad"])
 def test_a_third_system_changes_nothing_for_the_other_two(other: str, three: Comparison, folders: Path) -> None:
-    alone = evidentia.compare(folders / "middling", folders / other, resamples=200)
+    alone = evidentia.compare(folders / "middling", folders / other, measures="all", resamples=200)
     assert numbers(three, other) == numbers(alone)
 
 

@@ -31,7 +31,7 @@ def split_folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def compared(split_folders: Path) -> Comparison:
-    return evidentia.compare(split_folders / "good", split_folders / "bad", resamples=200)
+    return evidentia.compare(split_folders / "good", split_folders / "bad", measures="all", resamples=200)
 
 
 def values(folder: Path) -> dict[str, float]:
@@ -59,7 +59,7 @@ def test_a_result_with_itself_has_no_difference_at_tuned_thresholds(split_folder
 
 def test_a_run_in_memory_gives_the_same_as_its_folder(split_folders: Path, compared: Comparison) -> None:
     runs = [read(system(difficulty, splits=True)) for difficulty in SYSTEMS.values()]
-    assert evidentia.compare(*runs, names=list(SYSTEMS), resamples=200) == compared
+    assert evidentia.compare(*runs, names=list(SYSTEMS), measures="all", resamples=200) == compared
 
 
 def test_a_budget_that_the_results_did_not_report_can_be_compared(split_folders: Path) -> None:

@@ -88,7 +88,7 @@ def test_one_class_only_is_undefined_where_two_are_needed() -> None:
 
 @pytest.fixture(scope="module")
 def many() -> Comparison:
-    return evidentia.compare(read(system(0.2)), read(system(0.95)), resamples=1000, alpha=0.3)
+    return evidentia.compare(read(system(0.2)), read(system(0.95)), measures="all", resamples=1000, alpha=0.3)
 
 
 def test_every_verdict_follows_from_the_delta_its_direction_and_the_corrected_p(many: Comparison) -> None:

@@ -144,7 +144,7 @@ def test_latex_numbers_the_warnings_and_says_each_once_below(written: tuple[Path
 def test_the_screen_marks_what_has_a_warning_and_says_it_below(folders: Path, written: tuple[Path, Comparison]) -> None:
     ran = command("compare", folders / "good", folders / "bad", "--resamples", 200)
     lines = ran.out.splitlines()
-    rows = {line.split()[0]: line.rstrip() for line in lines[3:] if "to" in line.split()[3:5] and line[0] != "*"}
+    rows = {line.split()[0]: line.rstrip() for line in lines[3:] if "to" in line.split()[4:6] and line[0] != "*"}
     shown: list[Delta] = [delta for delta in written[1].deltas if delta.name in rows]
     assert len(shown) > 15
     for delta in shown:

@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 
 import evidentia
-from evidentia import arrays, measures, selective
+from evidentia import arrays, integrations, measures, selective
 
-EXPORTED = {f"{m.__name__}.{name}": getattr(m, name) for m in (evidentia, arrays, selective) for name in m.__all__}
+EXPORTED = {
+    f"{m.__name__}.{name}": getattr(m, name) for m in (evidentia, arrays, integrations, selective) for name in m.__all__
+}
 CLASSES = {name: value for name, value in EXPORTED.items() if inspect.isclass(value)}
 METHODS = {
     f"{name}.{method}": function

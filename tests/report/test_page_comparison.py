@@ -65,7 +65,7 @@ class Walk(HTMLParser):
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("comparisons")
     results = [save(system(difficulty), home / name) for name, difficulty in EASY.items()]
-    evidentia.compare(*results[:2], resamples=300, out=home / "two", report=False)
+    evidentia.compare(*results[:2], measures="all", resamples=300, out=home / "two", report=False)
     evidentia.compare(*results, resamples=8000, out=home / "first", report=False)
     evidentia.compare(*results, resamples=300, successive=True, out=home / "steps", report=False)
     return home

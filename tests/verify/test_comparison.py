@@ -33,7 +33,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def compared(home: Path) -> Path:
-    evidentia.compare(home / "easy", home / "hard", out=home / "compared", **SMALL)
+    evidentia.compare(home / "easy", home / "hard", measures="all", out=home / "compared", **SMALL)
     return home / "compared"
 
 

@@ -36,19 +36,24 @@ def read_subject(folder: Path, *, card: DatasetCard | None = None) -> Subject:
     """Everything that checks look at in a folder of `evidentia evaluate` or `evidentia selective`."""
     folder = folder.resolve()
     manifest = manifest_of(folder)
-    if manifest.get("schema") not in {MANIFEST_SCHEMA, SELECTIVE_MANIFEST_SCHEMA}:
-        raise InputError(f"{folder.name} is not a result folder of `evidentia evaluate` or `evidentia selective`.")
-    try:
-        summary = loads((folder / "summary.json").read_text(encoding="utf-8"))
-        evaluation = evaluation_of(summary, manifest, _curves(folder))
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-        message = f"{folder.name}/summary.json is not one that Evidentia wrote ({type(error).__name__})."
-        raise InputError(message) from None
+    evaluation = read_evaluation(folder, manifest)
     run, problems = _queries(folder, manifest)
     if run is not None:
         run = _with_card(run, evaluation, card)
     subject = Subject(evaluation, run, _files(folder, manifest), problems, applied=manifest.get("applied_thresholds"))
     return replace(subject, items=_items(folder)) if subject.of_items else subject
+
+
+def read_evaluation(folder: Path, manifest: dict[str, Any]) -> Evaluation:
+    """The numbers of a written result, without the queries behind them."""
+    if manifest.get("schema") not in {MANIFEST_SCHEMA, SELECTIVE_MANIFEST_SCHEMA}:
+        raise InputError(f"{folder.name} is not a result folder of `evidentia evaluate` or `evidentia selective`.")
+    try:
+        summary = loads((folder / "summary.json").read_text(encoding="utf-8"))
+        return evaluation_of(summary, manifest, _curves(folder))
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        message = f"{folder.name}/summary.json is not one that Evidentia wrote ({type(error).__name__})."
+        raise InputError(message) from None
 
 
 def evaluation_of(summary: dict[str, Any], manifest: dict[str, Any], curves: tuple[Curve, ...] = ()) -> Evaluation:

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from evidentia.checks import check_subject, read_subject
+from evidentia.checks.drops import DropJudgement
 from evidentia.checks.folder import sha256
-from evidentia.checks.targets import Judgement, judge, targets_of
+from evidentia.checks.targets import Decision, Judgement, judge, targets_of
 from evidentia.evaluation.files import manifest_of
 from evidentia.results import Evaluation, Finding, loads
 from evidentia.tables import DatasetCard
@@ -48,11 +49,17 @@ class Gate:
     targets: tuple[Judgement, ...]
     conditions: tuple[Condition, ...]
     checks: tuple[Finding, ...]
+    drops: tuple[DropJudgement, ...] = ()
+
+    @property
+    def decisions(self) -> tuple[Decision, ...]:
+        """What was decided of everything that was asked."""
+        return (*(target.decision for target in self.targets), *(drop.decision for drop in self.drops))
 
     @property
     def open(self) -> bool:
         """Whether the result may be published by its own rules; without any target nothing was asked, so it is not."""
-        asked = bool(self.targets) and all(judgement.decision == "met" for judgement in self.targets)
+        asked = bool(self.decisions) and all(decision == "met" for decision in self.decisions)
         return asked and all(condition.holds for condition in self.conditions)
 
 
@@ -61,16 +68,20 @@ def judge_folder(
     targets: Iterable[str] = (),
     *,
     card: DatasetCard | None = None,
+    drops: tuple[DropJudgement, ...] = (),
     recompute: Callable[[], Recomputed] | None = None,
 ) -> Gate:
     """Put a result folder through the gate; nothing is written.
 
-    ``recompute`` verifies the folder, after everything that could be refused at once; without it verification.json is believed.
+    Who asks for ``drops`` alone is not asked for the usual targets too. ``recompute`` verifies the folder, after everything that
+    could be refused at once; without it verification.json is believed.
     """
     subject = read_subject(folder, card=card)
     evaluation = subject.evaluation
     known = subject.run.card if subject.run is not None else card
-    wanted = targets_of(targets, known, selective=evaluation.profile == "selective")
+    named = tuple(targets)
+    drops_alone = bool(drops) and not named and card is None
+    wanted = () if drops_alone else targets_of(named, known, selective=evaluation.profile == "selective")
     judgements = tuple(judge(target, evaluation) for target in wanted)
     checks = check_subject(subject)
     by_code = {finding.code: finding for finding in checks}
@@ -80,7 +91,7 @@ def judge_folder(
         thresholds(by_code["TUNE001"], by_code["TUNE002"]),
         Condition("Intervals are present", by_code["INT001"].status == "passed", by_code["INT001"].message),
     )
-    return Gate(folder.resolve().name, evaluation, manifest_of(folder), judgements, conditions, checks)
+    return Gate(folder.resolve().name, evaluation, manifest_of(folder), judgements, conditions, checks, drops)
 
 
 def recomputed(verification: Recomputed, aside: str = "") -> Condition:

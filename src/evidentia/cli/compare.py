@@ -16,7 +16,7 @@ def compare(
     results: Annotated[list[Path], argument("Results of `evidentia evaluate` or `run`; the first is the baseline.")],
     measures: Annotated[
         list[str] | None,
-        option("--measures NAMES", "Only these, for example AUROC,nDCG@10; default those of the results."),
+        option("--measures NAMES", "For example AUROC,nDCG@10, or all that the results report; default the main ones."),
     ] = None,
     profile: Annotated[str | None, option("--profile", "Which definitions; default that of the results.")] = None,
     resamples: Annotated[int, option("--resamples", "Bootstrap resamples of posts.")] = 10_000,
@@ -29,17 +29,22 @@ def compare(
     successive: Annotated[
         bool, option("--successive", "Compare each result with the one before it, as the steps of an ablation.")
     ] = False,
+    fail_on: Annotated[str | None, option("--fail-on loss", "Exit with 1 where a system loses a measure.")] = None,
     no_report: options.NoReport = False,
     force: options.Force = False,
     as_json: Annotated[bool, option("--json", "Print only the comparison, as JSON.")] = False,
     quiet: options.Quiet = False,
     out: Annotated[Path | None, option("-o --out OUT", "Folder for the comparison.")] = None,
 ) -> None:
-    """Compare results: deltas with intervals, corrected p values and a verdict per measure and criterion."""
+    """Compare results: deltas with intervals, corrected p values and a verdict per measure and criterion.
+
+    Exit codes: 0 done, 1 a loss (with --fail-on loss; everything is written), 2 bad input.
+    """
     from evidentia import workflow
     from evidentia.report.console import print_comparison
     from evidentia.results import dumps_by_line
 
+    verdict = None if fail_on is None else options.choice("--fail-on", fail_on, ("loss",))
     with progress_bar("resampling", quiet=quiet or as_json) as progress:
         comparison = workflow.compare(
             *map(options.result_of, results),
@@ -61,3 +66,4 @@ def compare(
         sys.stdout.write(dumps_by_line(comparison.to_dict(), ("deltas",)))
     elif not quiet:
         print_comparison(comparison, out)
+    options.exit_unless(verdict is None or all(delta.verdict != verdict for delta in comparison.deltas))

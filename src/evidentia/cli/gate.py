@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from evidentia.cli import options
 from evidentia.cli.options import option
 from evidentia.cli.progress import progress_bar
-from evidentia.errors import OutputError
+from evidentia.errors import InputError, OutputError
+
+if TYPE_CHECKING:
+    from evidentia.checks.drops import DropJudgement
 
 
 def gate(
@@ -16,11 +20,21 @@ def gate(
     target: Annotated[
         list[str] | None, option("--target TARGET", "For example 'AUROC>=0.85'; default: those of the contract.")
     ] = None,
+    against: Annotated[
+        Path | None, option("--against BASELINE", "A result that this one must not fall behind.")
+    ] = None,
+    max_drop: Annotated[
+        list[str] | None, option("--max-drop LIST", "How far, for example 'AUROC:0.01,Brier:0.005'.")
+    ] = None,
+    resamples: Annotated[int, option("--resamples", "Bootstrap resamples of posts, for --against.")] = 10_000,
+    seed: options.SampleSeed = 7,
     card: options.Card = None,
     markdown: Annotated[Path | None, option("--markdown FILE", "Also write a checklist with reporting items.")] = None,
+    junit: Annotated[Path | None, option("--junit FILE", "Also write JUnit XML, which every CI shows.")] = None,
     trust: Annotated[
         bool, option("--trust-verification", "Believe the verification.json in OUT instead of verifying now.")
     ] = False,
+    as_json: Annotated[bool, option("--json", "Print only the verdicts, as JSON.")] = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Verify the result, decide every target by its interval, and ask for checks, tuned thresholds and intervals.
@@ -28,25 +42,63 @@ def gate(
     Exit codes: 0 all met and everything passed, 1 otherwise, 2 not a result folder or a malformed target.
     """
     from evidentia.checks.gate import Recomputed, judge_folder
+    from evidentia.evaluation.files import refuse_inside_results
     from evidentia.report.gate import gate_markdown, print_gate
-    from evidentia.results.folder import replace_file
+    from evidentia.report.gate_files import gate_document, gate_junit
+    from evidentia.results import dumps
     from evidentia.tables import load_card
     from evidentia.verifying import verify_result
 
     def recompute() -> Recomputed:
-        with progress_bar("verifying", quiet=quiet) as progress:
+        with progress_bar("verifying", quiet=quiet or as_json) as progress:
             verification = verify_result(out, read_only=True, progress=progress)
         return Recomputed(verification.comparisons, len(verification.mismatches))
 
-    if markdown is not None and markdown.resolve().is_relative_to(out.resolve()):
-        raise OutputError("The checklist belongs beside the result, not into its folder: its files are hashed.")
+    for file in (markdown, junit):
+        if file is not None:
+            refuse_inside_results(file)
     known = None if card is None else load_card(card)
-    verdict = judge_folder(out, options.listed(target), card=known, recompute=None if trust else recompute)
+    drops = _drops(out, against, options.listed(max_drop), resamples, seed, quiet=quiet or as_json)
+    verdict = judge_folder(out, options.listed(target), card=known, drops=drops, recompute=None if trust else recompute)
     if markdown is not None:
-        try:
-            replace_file(markdown, gate_markdown(verdict).encode())
-        except OSError as error:
-            raise OutputError(f"Cannot write {markdown.name}: {error.strerror}.") from None
-    if not quiet:
+        _write(markdown, gate_markdown(verdict).encode())
+    if junit is not None:
+        _write(junit, gate_junit(verdict))
+    if as_json:
+        sys.stdout.write(dumps(gate_document(verdict)))
+    elif not quiet:
         print_gate(verdict)
     options.exit_unless(verdict.open)
+
+
+def _drops(
+    out: Path, against: Path | None, asked: tuple[str, ...], resamples: int, seed: int, *, quiet: bool
+) -> tuple[DropJudgement, ...]:
+    """How the result does against a baseline, where that was asked."""
+    from evidentia import workflow
+    from evidentia.checks.drops import judge_drops, parse_drop
+
+    drops = [parse_drop(text) for text in asked]
+    if against is None and not drops:
+        return ()
+    if against is None or not drops:
+        raise InputError("--against and --max-drop belong together: a baseline, and how far behind it is too far.")
+    with progress_bar("resampling", quiet=quiet) as progress:
+        comparison = workflow.compare(
+            options.result_of(against),
+            out,
+            measures=[drop.name for drop in drops],
+            resamples=resamples,
+            seed=seed,
+            progress=progress,
+        )
+    return judge_drops(drops, comparison)
+
+
+def _write(file: Path, content: bytes) -> None:
+    from evidentia.results.folder import replace_file
+
+    try:
+        replace_file(file, content)
+    except OSError as error:
+        raise OutputError(f"Cannot write {file.name}: {error.strerror}.") from None

@@ -18,12 +18,12 @@ from typer.main import get_command
 import evidentia
 from evidentia.cli import streams
 from evidentia.cli.options import option
-from evidentia.errors import EvidentiaError, place_of, typed
+from evidentia.errors import EvidentiaError, in_a_command, place_of, typed
 
 INTERNAL = 70  # neither a failed check (1) nor bad input (2)
 COMMANDS = (
     *("evaluate", "selective", "compare", "validate", "run", "ablate", "predict", "measures", "explain"),
-    *("verify", "gate", "report", "leakage", "leakcheck", "tune", "power", "synth", "demo"),
+    *("verify", "gate", "report", "table", "leakage", "leakcheck", "tune", "power", "synth", "demo"),
 )
 GROUPS = ("corpus", "assess")
 
@@ -81,7 +81,8 @@ def _run() -> int:
     """The exit code."""
     try:
         first = next(iter(sys.argv[1:]), None)
-        _parser(first if first in (*COMMANDS, *GROUPS) else None)()
+        with in_a_command():
+            _parser(first if first in (*COMMANDS, *GROUPS) else None)()
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 0 if stop.code is None else 1
     except EvidentiaError as error:

@@ -106,7 +106,7 @@ def choice(option: str, value: str, choices: tuple[Choice, ...]) -> Choice:
         if value == known:
             return known
     *others, last = choices
-    raise InputError(f"{option} must be {', '.join(others)} or {last}.")
+    raise InputError(f"{option} must be {', '.join(others)}{' or ' if others else ''}{last}.")
 
 
 def depths(values: list[str] | None) -> tuple[str, ...] | None:

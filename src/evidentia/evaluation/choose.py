@@ -1,13 +1,13 @@
-"""Which measures a comparison is about: those that somebody names, else those that the results were made with."""
+"""Which measures a comparison is about: those that somebody names, else the main ones that the results were made with."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evidentia.errors import InputError, counted
+from evidentia.errors import InputError, counted, spelled
 from evidentia.evaluation.files import RunSource
-from evidentia.measures import Profile, profile_named, resolve
+from evidentia.measures import Definition, Profile, profile_named, resolve
 
 
 @dataclass(frozen=True)
@@ -20,35 +20,52 @@ class MeasureChoice:
     notes: tuple[str, ...] = ()
 
 
-def choose(results: Sequence[RunSource], *, profile: str | None, measures: Sequence[str] | None) -> MeasureChoice:
-    """The given profile and measures, else those of the results; where results differ, the measures that all have."""
+def choose(
+    results: Sequence[RunSource], *, profile: str | None, measures: Sequence[str] | None, every: bool = False
+) -> MeasureChoice:
+    """The given profile and measures, else the main ones of the results, or ``every`` one; those that all results have."""
     chosen = profile_named(profile or _shared_profile(results))
     if measures is not None:
         return MeasureChoice(chosen, tuple(measures), asked=True)
-    return _inherited(results, chosen) if results else MeasureChoice(chosen, chosen.names())
+    explicit = any(result.options.get("measures") is not None for result in results)
+    main = None if every or explicit else _main(chosen, results[0].options.get("k") if results else None)
+    if results:
+        return _inherited(results, chosen, main, explicit=explicit)
+    names = [name for name in chosen.names() if main is None or resolve(name, chosen).definition in main]
+    return MeasureChoice(chosen, tuple(names))
+
+
+def _main(profile: Profile, ks: Sequence[str] | None) -> frozenset[Definition]:
+    return frozenset(resolve(name, profile).definition for name in profile.compared(ks))
 
 
 def _shared_profile(results: Sequence[RunSource]) -> str:
     profiles = [result.profile for result in results]
     if len(set(profiles)) > 1:
         raise InputError(
-            f"The results were made under different profiles ({', '.join(profiles)}). Name one with --profile."
+            f"The results were made under different profiles ({', '.join(profiles)}). "
+            f"Name one with {spelled('--profile', 'profile')}."
         )
     return profiles[0] if profiles else "contract"
 
 
-def _inherited(results: Sequence[RunSource], profile: Profile) -> MeasureChoice:
+def _inherited(
+    results: Sequence[RunSource], profile: Profile, main: frozenset[Definition] | None, *, explicit: bool
+) -> MeasureChoice:
     asked = [{name: resolve(name, profile) for name in result.names(profile)} for result in results]
+    if main is not None:
+        asked = [{name: r for name, r in names.items() if r.definition in main} for names in asked]
     of_groups = dict.fromkeys(name for names in asked for name, request in names.items() if request.group)
     reported = [{r.definition: name for name, r in names.items() if not r.group} for names in asked]
     shared = [name for definition, name in reported[0].items() if all(definition in other for other in reported)]
     if not shared:
-        raise InputError("The results have no measure in common that can be compared. Name some with --measures.")
+        raise InputError(
+            f"The results have no measure in common that can be compared. Name some with {spelled('--measures', 'measures')}."
+        )
     notes = [f"not compared, because they are of single groups: {', '.join(of_groups)}"] if of_groups else []
     left_out = len(set().union(*reported)) - len(shared)
     if left_out:
         notes.insert(0, _difference(results, len(shared), left_out))
-    explicit = any(result.options.get("measures") is not None for result in results)
     return MeasureChoice(profile, tuple(shared), explicit, tuple(notes))
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evidentia.array_types import Floats, Ints
-from evidentia.errors import InputError, counted, shown
+from evidentia.errors import InputError, counted, shown, spelled
 from evidentia.evaluation.choose import MeasureChoice
 from evidentia.evaluation.cluster_sums import per_cluster
 from evidentia.evaluation.compute import Computation, compute
@@ -103,10 +103,11 @@ def align(systems: Sequence[NamedRun], on_mismatch: OnMismatch) -> tuple[list[Na
     for system, mine in zip(systems, keys, strict=True):
         extra = sorted(set(mine) - shared)
         if extra and on_mismatch == "error":
+            remedy = spelled("--on-mismatch intersect", 'on_mismatch="intersect"')
             raise InputError(
                 f"{system.name} has {counted(len(extra), 'query', 'queries')} that another result lacks "
                 f"(first: post {shown(extra[0][0])}, criterion {shown(extra[0][1])}). Evaluate the same queries, or compare "
-                "what is shared with --on-mismatch intersect."
+                f"what is shared with {remedy}."
             )
         if extra:
             notes.append(

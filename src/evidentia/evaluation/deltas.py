@@ -106,21 +106,14 @@ def judged(deltas: Sequence[Delta], family: str, alpha: float, *, once: bool = F
 
     With ``once``, measures that are one and the same test, as a rate and its complement are, count once.
     """
-    tested = {_test_of(delta) if once else i: delta.p for i, delta in enumerate(deltas) if delta.p is not None}
+    tested = {delta.test if once else i: delta.p for i, delta in enumerate(deltas) if delta.p is not None}
     corrected = dict(zip(tested, holm(np.array(list(tested.values()), float)), strict=True)) if tested else {}
     verdicts = []
     for i, delta in enumerate(deltas):
-        p = float(corrected[_test_of(delta) if once else i]) if delta.p is not None else None
+        p = float(corrected[delta.test if once else i]) if delta.p is not None else None
         verdict = "undefined" if p is None else _verdict(delta, p, alpha)
         verdicts.append(replace(delta, family=family, p_holm=p, verdict=verdict))
     return verdicts
-
-
-def _test_of(delta: Delta) -> str:
-    """Equal for deltas that are one test: their ratio to the width of the interval, which is the t statistic, agrees."""
-    if delta.ci is None or not delta.delta:
-        return delta.name
-    return f"{abs(delta.delta) / (delta.ci[1] - delta.ci[0]):.9e} over {delta.n_clusters}"
 
 
 def _verdict(delta: Delta, p: float, alpha: float) -> Literal["win", "loss", "differs", "tie"]:

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from evidentia.errors import OutputError, counted
+from evidentia.errors import OutputError, counted, spelled
 from evidentia.measures import Profile
 from evidentia.protocol import Tuning, to_document
 from evidentia.results import Comparison, Evaluation, dumps, dumps_by_line, loads
 from evidentia.results.derived import is_derived
-from evidentia.results.folder import replace_folder
+from evidentia.results.folder import another_folder, replace_folder
 from evidentia.tables import DatasetCard, Items, Run
 from evidentia.tables.cells import FORMULA, defused_column
 from evidentia.tables.run import Source
@@ -66,21 +66,23 @@ def ensure_writable(folder: Path, *, force: bool) -> None:
     name = folder.resolve().name
     if folder.resolve() == Path.cwd():
         raise OutputError(
-            "The result goes into a folder of its own, not into the one you stand in. Choose one with -o."
+            "The result goes into a folder of its own, not into the one you stand in. "
+            f"{spelled('Choose one with -o', 'Name another')}."
         )
     if not folder.exists() and not folder.is_symlink():
         return
     if not folder.is_dir():
-        raise OutputError(f"{name} exists and is not a folder. Choose another folder with -o.")
+        raise OutputError(f"{name} exists and is not a folder. {another_folder()}.")
     if not any(folder.iterdir()):
         return
     if not force:
-        raise OutputError(f"{name} exists. Choose another folder with -o, or replace it with --force.")
+        raise OutputError(f"{name} exists. {another_folder(replaceable=True)}.")
     manifest = manifest_of(folder)
     ours = {*manifest.get("files", {}), "manifest.json", "verification.json", "report.key"}
     if manifest.get("schema") not in OURS:
         raise OutputError(
-            f"{name} was not written by Evidentia (its manifest.json does not say so): --force leaves it alone."
+            f"{name} was not written by Evidentia (its manifest.json does not say so): "
+            f"{spelled('--force', 'force=True')} leaves it alone."
         )
     strangers = [
         path
@@ -90,8 +92,19 @@ def ensure_writable(folder: Path, *, force: bool) -> None:
     if strangers:
         raise OutputError(
             f"{name} holds {counted(len(strangers), 'file')} that Evidentia did not write (first: {strangers[0].name}). "
-            "Move them away, or choose another folder with -o."
+            f"Move them away, or c{another_folder()[1:]}."
         )
+
+
+def refuse_inside_results(path: Path) -> None:
+    """Refuse a place inside a folder that `evidentia verify` accounts for: it would not know this file."""
+    resolved = path.resolve()
+    for folder in (resolved, *resolved.parents):
+        schema = str(manifest_of(folder).get("schema"))
+        if schema in OURS or schema.startswith("evidentia.ablation"):
+            raise OutputError(
+                f"{path.name} belongs beside the result {folder.name}, not into its folder: the files there are hashed."
+            )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

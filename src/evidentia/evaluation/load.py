@@ -30,11 +30,11 @@ def load_result(folder: Path) -> RunSource:
         tune=_kept(folder, "tune.parquet", manifest),
         by=tuple(options.get("by", ())),
     )
-    name, profile = _called(folder.resolve()), str(manifest.get("profile", "contract"))
+    name, profile = result_name(folder.resolve()), str(manifest.get("profile", "contract"))
     return RunSource(name, run, profile, options=options)
 
 
-def _called(folder: Path) -> str:
+def result_name(folder: Path) -> str:
     """Its name; a result inside a run goes by that of the run, since all of them are called alike."""
     inside = folder.name == INSIDE_A_RUN and manifest_of(folder.parent).get("schema") == RUN_SCHEMA
     return folder.parent.name if inside else folder.name

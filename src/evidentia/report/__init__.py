@@ -7,6 +7,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+from evidentia.report import paper_formats  # noqa: F401 - registers how results are printed for a paper
 from evidentia.report.tables import Table, tables_of
 from evidentia.report.write import write_curves, write_delta_tables, write_system_curves, write_tables
 

@@ -12,9 +12,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from evidentia.errors import counted
-from evidentia.report.show import fixed, shown
+from evidentia.report.show import chance, fixed, shown
 from evidentia.report.tables import tables_of
 from evidentia.results import Comparison, Delta, Estimate, Evaluation, SelectiveComparison, pairs
+from evidentia.results.profiles import HEADLINE as HEADLINE  # noqa: PLC0414 - the page takes it from here
 from evidentia.results.selective import PAIRED, REFUSED, UNTESTED
 
 ROOMY = 100  # columns from which on a screen also shows what a number speaks of
@@ -22,11 +23,6 @@ MOST = 40  # rows of named measures and their groups on a screen
 MOST_MARKS = 5  # degenerate numbers that are named
 MOST_NAMES = 3  # measures that are named where one reason holds for many
 MOST_WITH_LIMITS = 2  # confidences whose intervals fit beside their values
-HEADLINE = (
-    *("AUROC", "AUPRC", "TPR@FPR=5%", "ECE", "Brier", "F1(t=gate)", "MCC(t=gate)", "Recall@10", "nDCG@10", "MAP@10"),
-    *("MRR", "MRR@10", "SelectedK", "EvidenceRecall", "EvidencePrecision", "ScreeningSensitivity"),
-    *("ScreeningFNPer1000", "AlertPrecision", "AlertsPer1000", "ExactMatch"),
-)
 DISCLAIMER = "[dim]Research software, not a medical device.[/]"
 
 
@@ -268,9 +264,9 @@ Columns = dict[str, Callable[[Estimate], str]]
 WORDS = frozenset({"of", "verdict", "calibrator"})  # columns of words, which stand to the left
 
 
-def number_table(first: str, *others: str) -> Table:
+def number_table(first: str, *others: str, gap: int = 2) -> Table:
     """An empty table of numbers: names to the left, numbers to the right, nothing wrapped."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, gap, 0, 0))
     for at, column in enumerate((first, *others)):
         table.add_column(column, justify="left" if at == 0 or column in WORDS else "right", no_wrap=True)
     return table
@@ -330,7 +326,7 @@ def _print_item_comparison(console: Console, comparison: SelectiveComparison, un
     for signal in dict.fromkeys(d.name.partition("[")[2] for d in shown_deltas):
         if signal:
             console.print(f"[bold]{escape(signal.rstrip(']'))}[/]")
-        console.print(_delta_table([d for d in shown_deltas if d.name.partition("[")[2] == signal], both=True))
+        console.print(_delta_table([d for d in shown_deltas if d.name.partition("[")[2] == signal]))
     for kind, reason in _refusals(comparison):
         console.print(f"[yellow]{kind}[/] {escape(reason)}")
     _print_notes(console, comparison.notes)
@@ -370,7 +366,7 @@ def print_comparison(comparison: Comparison, out: Path | None) -> None:
         base = [delta for delta in mine if delta.family == "measures"]
         shown_ones = [delta for delta in base if delta.name in HEADLINE] or base[:MOST]
         console.print(f"\n[bold]{escape(system)}[/] against {escape(baseline)}")
-        console.print(_delta_table(shown_ones))
+        console.print(_tested_table(shown_ones, comparison.tests(system)))
         if len(base) > len(shown_ones) == MOST:
             console.print(f"[dim]{len(base) - MOST:,} more in comparison.json[/]")
         _print_delta_notes(console, shown_ones, mine)
@@ -384,19 +380,35 @@ def print_comparison(comparison: Comparison, out: Path | None) -> None:
         print_place(console, out, "comparison.json, tables, manifest.json")
 
 
-def _delta_table(deltas: Sequence[Delta], *, both: bool = False) -> Table:
-    """Differences with intervals and verdicts; ``both`` shows the values of A and B, and marks no warnings."""
-    heads = ("A", "B", "B - A") if both else ("value", "delta")
-    table = number_table("measure", *heads, "interval", "p", "verdict")
+def _tested_table(deltas: Sequence[Delta], tests: int) -> Table:
+    """Both values, the difference with its interval, and the verdict after its p, corrected for so many tests."""
+    table = number_table("measure", "baseline", "value", "delta", "interval", gap=1)
+    table.add_column(f"p (Holm, {tests})", no_wrap=True)
     for d in deltas:
-        limits = "none" if d.ci is None else f"{_short(d.ci[0], '+')} to {_short(d.ci[1], '+')}"
-        p = "" if d.p_holm is None else "<0.001" if d.p_holm < 0.001 else fixed(d.p_holm, 3)
-        change = "" if d.delta is None else _short(d.delta, "+")
-        verdict = f"{d.verdict} *" if d.warnings and not both else d.verdict
-        values = [_short(value) for value in ((d.baseline_value, d.system_value) if both else (d.system_value,))]
-        name = d.name.partition("[")[0] if both else d.name
-        table.add_row(escape(name), *values, change, limits, p, verdict)
+        values = (_short(d.baseline_value), _short(d.system_value), *_change(d))
+        verdict = f"{d.verdict} *" if d.warnings else d.verdict
+        table.add_row(escape(d.name), *values, f"{_corrected(d):>6} {verdict}")
     return table
+
+
+def _delta_table(deltas: Sequence[Delta]) -> Table:
+    """The values of A and B with their difference, interval and verdict."""
+    table = number_table("measure", "A", "B", "B - A", "interval", "p", "verdict")
+    for d in deltas:
+        values = (_short(d.baseline_value), _short(d.system_value), *_change(d))
+        table.add_row(escape(d.name.partition("[")[0]), *values, _corrected(d), d.verdict)
+    return table
+
+
+def _change(delta: Delta) -> tuple[str, str]:
+    """A difference and its interval."""
+    ci = delta.ci
+    limits = "none" if ci is None else f"{_short(ci[0], '+')} to {_short(ci[1], '+')}"
+    return "" if delta.delta is None else _short(delta.delta, "+"), limits
+
+
+def _corrected(delta: Delta) -> str:
+    return "" if delta.p_holm is None else chance(delta.p_holm, 3)
 
 
 def _print_delta_notes(console: Console, displayed: Sequence[Delta], every: Sequence[Delta]) -> None:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from evidentia.checks.drops import DropJudgement
 from evidentia.checks.gate import Condition, Gate
 from evidentia.checks.targets import Judgement
 from evidentia.report.console import DISCLAIMER, number_table
 from evidentia.report.reporting_items import reporting_items
 from evidentia.report.show import fixed
-from evidentia.results import Estimate, Finding
+from evidentia.report.write import markdown_text
+from evidentia.results import Delta, Estimate, Finding
 
 COLOURS = {"met": "green", "not met": "red", "not decidable": "yellow"}
 
@@ -23,8 +25,10 @@ def print_gate(gate: Gate) -> None:
     console = Console(highlight=False)
     if gate.targets:
         console.print(_targets(gate.targets))
-    else:
+    elif not gate.drops:
         console.print("No targets: name them with --target, for example --target 'AUGRC<=0.1'.")
+    if gate.drops:
+        console.print(_drops(gate.drops))
     for condition in gate.conditions:
         mark = "[green]yes[/]" if condition.holds else "[bold red]no [/]"
         console.print(f"{mark} {condition.title}: {escape(condition.message)}")
@@ -55,21 +59,42 @@ def _targets(judgements: tuple[Judgement, ...]) -> Table:
     return table
 
 
+def _drops(judgements: tuple[DropJudgement, ...]) -> Table:
+    table = number_table(f"against {escape(judgements[0].baseline)}", "difference", "interval", "drops at most")
+    table.add_column("verdict")
+    for judgement in judgements:
+        delta, drop = judgement.delta, judgement.drop
+        row = (drop.name, *_difference(delta), f"{drop.most:g}")
+        words = judgement.decision + (f" ({judgement.reason})" if judgement.reason else "")
+        table.add_row(*map(escape, row), f"[{COLOURS[judgement.decision]}]{escape(words)}[/]")
+    return table
+
+
+def _difference(delta: Delta | None) -> tuple[str, str]:
+    """A paired difference and its interval."""
+    if delta is None or delta.delta is None:
+        return "none", "none"
+    limits = "none" if delta.ci is None else f"{fixed(delta.ci[0], sign='+')} to {fixed(delta.ci[1], sign='+')}"
+    return fixed(delta.delta, sign="+"), limits
+
+
 def _verdict(gate: Gate) -> str:
-    met = sum(judgement.decision == "met" for judgement in gate.targets)
+    met = gate.decisions.count("met")
     held = sum(condition.holds for condition in gate.conditions)
     words = "[bold green]The gate is open[/]" if gate.open else "[bold red]The gate is closed[/]"
-    return f"{words}: {met} of {len(gate.targets)} targets met, {held} of {len(gate.conditions)} conditions hold."
+    return f"{words}: {met} of {len(gate.decisions)} targets met, {held} of {len(gate.conditions)} conditions hold."
 
 
 def gate_markdown(gate: Gate) -> str:
     """A checklist that can stand beside a paper: nothing of the queries is in it but counts and ids of measures."""
     parts = [
-        f"# Publication gate: {_text(gate.name)}",
+        f"# Publication gate: {markdown_text(gate.name)}",
         "The gate is open." if gate.open else "The gate is closed.",
         "Research software, not a medical device.",
         "## Targets",
-        "\n".join(_target_line(judgement) for judgement in gate.targets) or "- [ ] no target was named",
+        "\n".join(_target_line(judgement) for judgement in gate.targets)
+        or ("" if gate.drops else "- [ ] no target was named"),
+        *_drop_lines(gate.drops),
         "## Conditions",
         "\n".join(_condition_line(condition) for condition in gate.conditions),
         "## Checks",
@@ -78,7 +103,7 @@ def gate_markdown(gate: Gate) -> str:
         "## Reporting items (TRIPOD+AI, by item number)",
         "What the run itself can say is filled in; whether it answers the item is for the authors to tick.",
         "\n".join(
-            f"- [ ] **{item.number}** {item.topic}: {_text(item.answer or 'for the authors')}"
+            f"- [ ] **{item.number}** {item.topic}: {markdown_text(item.answer or 'for the authors')}"
             for item in reporting_items(gate.evaluation, gate.manifest)
         ),
     ]
@@ -90,15 +115,30 @@ def _target_line(judgement: Judgement) -> str:
     seen = "" if estimate is None else f" ({_value(estimate)}, interval {_interval(estimate)}, n = {estimate.n:,})"
     reason = f": {judgement.reason}" if judgement.reason else ""
     mark = "x" if judgement.decision == "met" else " "
-    return f"- [{mark}] {_text(str(judgement.target))}{seen}: **{judgement.decision}**{_text(reason)}"
+    return f"- [{mark}] {markdown_text(str(judgement.target))}{seen}: **{judgement.decision}**{markdown_text(reason)}"
+
+
+def _drop_lines(judgements: tuple[DropJudgement, ...]) -> Iterator[str]:
+    """What must not be worse than in a baseline."""
+    if judgements:
+        yield f"## Against {markdown_text(judgements[0].baseline)}"
+        yield "\n".join(map(_drop_line, judgements))
+
+
+def _drop_line(judgement: DropJudgement) -> str:
+    difference, limits = _difference(judgement.delta)
+    reason = f": {judgement.reason}" if judgement.reason else ""
+    mark = "x" if judgement.decision == "met" else " "
+    words = f"(difference {difference}, interval {limits}): **{judgement.decision}**{markdown_text(reason)}"
+    return f"- [{mark}] {markdown_text(str(judgement.drop))} {words}"
 
 
 def _condition_line(condition: Condition) -> str:
-    return f"- [{'x' if condition.holds else ' '}] {condition.title}: {_text(condition.message)}"
+    return f"- [{'x' if condition.holds else ' '}] {condition.title}: {markdown_text(condition.message)}"
 
 
 def _check_row(finding: Finding) -> str:
-    return f"| {finding.code} | {finding.title} | {finding.status} | {_text(finding.message)} |"
+    return f"| {finding.code} | {finding.title} | {finding.status} | {markdown_text(finding.message)} |"
 
 
 def _value(estimate: Estimate | None) -> str:
@@ -109,10 +149,3 @@ def _interval(estimate: Estimate | None) -> str:
     if estimate is None or estimate.ci is None:
         return "none"
     return f"{fixed(estimate.ci[0])} to {fixed(estimate.ci[1])}"
-
-
-def _text(words: str) -> str:
-    """Words that cannot become Markdown or HTML: ids and folder names come from users."""
-    for letter in "\\`*_[]<>|#":
-        words = words.replace(letter, f"\\{letter}" if letter not in "<>" else {"<": "&lt;", ">": "&gt;"}[letter])
-    return " ".join(words.split())

@@ -65,10 +65,13 @@ def signed(value: float | None) -> str:
     return words if value < 0 else f"+{words}"
 
 
-def chance(p: float | None) -> str:
+def chance(p: float | None, digits: int = 4) -> str:
     """A p value; it is never none, however many digits are shown.
 
-    >>> chance(0.04439), chance(0.00002), chance(1.0)
-    ('0.0444', '<0.0001', '1.0000')
+    >>> chance(0.04439), chance(0.00002), chance(1.0, 3)
+    ('0.0444', '<0.0001', '1.000')
     """
-    return NONE if p is None else "<0.0001" if p < 0.0001 else shown(float(p))
+    if p is None:
+        return NONE
+    least = 10.0**-digits
+    return f"<{least:.{digits}f}" if p < least else fixed(p, digits)

@@ -11,6 +11,7 @@ from pathlib import Path
 from evidentia.report.show import shown
 from evidentia.report.tables import ABOUT, Table, Value, delta_tables, tables_of
 from evidentia.results import Comparison, Curve, Evaluation
+from evidentia.results.headings import heading
 from evidentia.tables.cells import defused
 
 _LATEX = {
@@ -33,6 +34,7 @@ _LATEX = {
 }
 
 _LONG = frozenset({"definition", "warnings"})  # these stay in the CSV
+NAMES = frozenset({"measure", "name"})  # columns that name measures
 
 
 def write_tables(evaluation: Evaluation, folder: Path) -> None:
@@ -105,8 +107,8 @@ def latex(table: Table) -> str:
     kept = [i for i, column in enumerate(table.columns) if column not in _LONG | shared.keys()]
     marks, notes = _numbered_warnings(table, len(kept))
     notes = "".join(_note(f"{name}: {words}", len(kept)) for name, words in shared.items()) + notes
-    head = " & ".join(latex_text(table.columns[i]) for i in kept)
-    rows = [[_latex_cell(row[i]) for i in kept] for row in table.rows]
+    head = " & ".join(latex_text(heading(table.columns[i]) if i else table.columns[i]) for i in kept)
+    rows = [[_latex_cell(row[i], name=table.columns[i] in NAMES) for i in kept] for row in table.rows]
     body = "\n".join(
         " & ".join([f"{first}{mark}", *rest]) + r" \\" for (first, *rest), mark in zip(rows, marks, strict=True)
     )
@@ -151,9 +153,20 @@ def latex_text(text: str) -> str:
     return "".join(_LATEX.get(letter, letter) for letter in re.sub(r"[\x00-\x1f\x7f]", " ", text))
 
 
-def _latex_cell(value: Value) -> str:
+def markdown_text(words: str) -> str:
+    """Words that cannot become Markdown or HTML: ids and names of folders come from users.
+
+    >>> markdown_text("a_b <i>")
+    'a\\\\_b &lt;i&gt;'
+    """
+    for letter in "\\`*_[]<>|#":
+        words = words.replace(letter, {"<": "&lt;", ">": "&gt;"}.get(letter, f"\\{letter}"))
+    return " ".join(words.split())
+
+
+def _latex_cell(value: Value, *, name: bool = False) -> str:
     if value is None:
         return "--"
     if isinstance(value, str):
-        return latex_text(value)
+        return latex_text(heading(value) if name else value)
     return shown(value)

@@ -89,6 +89,11 @@ def register(measures: Iterable[Measure]) -> None:
         _BASES.setdefault(measure.base.lower(), measure.base)
 
 
+def is_measure(base: str) -> bool:
+    """Whether a registered measure has this base name."""
+    return _BASES.get(base.lower()) == base
+
+
 @dataclass(frozen=True, eq=False)
 class Definition:
     """One measure with all its choices made. Equal definitions compute the same thing, whatever they were called."""

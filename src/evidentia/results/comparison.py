@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from evidentia.results.notebook import notebook_table
+from evidentia.results.notebook import notebook_table, printed_as, to_pandas
+from evidentia.results.profiles import HEADLINE
 
 if TYPE_CHECKING:
+    import pandas as pd
     import polars as pl
 
 COMPARISON_SCHEMA = "evidentia.comparison/1"
@@ -47,6 +50,13 @@ class Delta:
     family: str = "measures"
     warnings: tuple[str, ...] = ()
 
+    @property
+    def test(self) -> str:
+        """Equal for deltas that are one test: their ratio to the width of the interval, the t statistic, agrees."""
+        if self.ci is None or not self.delta:
+            return self.name
+        return f"{abs(self.delta) / (self.ci[1] - self.ci[0]):.9e} over {self.n_clusters}"
+
     def to_dict(self) -> dict[str, Any]:
         """Plain content for JSON."""
         values = {
@@ -68,7 +78,7 @@ def pairs(systems: Sequence[Named], design: Design) -> tuple[tuple[Named, Named]
     return tuple(zip(baselines, others, strict=True))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """Every delta of every system against the first one, or against the one before it, on one resampling plan."""
 
@@ -90,19 +100,43 @@ class Comparison:
             raise KeyError(name)
         return matching[0]
 
+    def tests(self, system: str, family: str = "measures") -> int:
+        """For how many tests the p values of a family are corrected; what is one test counts once."""
+        return len({d.test for d in self.deltas if (d.system, d.family) == (system, family) and d.p is not None})
+
     def to_dict(self) -> dict[str, Any]:
         """The content of ``comparison.json``."""
         content = {key: value for key, value in asdict(self).items() if key != "deltas"}
         lists = {"systems": list(self.systems), "notes": list(self.notes), "interval": dict(self.interval)}
         return {"schema": COMPARISON_SCHEMA} | content | lists | {"deltas": [delta.to_dict() for delta in self.deltas]}
 
+    def __repr__(self) -> str:
+        sizes = f"{self.queries:,} queries from {self.posts:,} posts, profile {self.profile}"
+        return (
+            "\n".join([f"<Comparison of {len(self.systems)} systems on {sizes}", *map(self._verdicts, self._pairs())])
+            + ">"
+        )
+
+    def _pairs(self) -> tuple[tuple[str, str], ...]:
+        return pairs(self.systems, self.design)
+
+    def _verdicts(self, pair: tuple[str, str]) -> str:
+        """What came out for one pair, in a line."""
+        baseline, system = pair
+        verdicts = Counter(d.verdict for d in self.deltas if (d.system, d.family) == (system, "measures"))
+        counts = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common())
+        return f"  {system} against {baseline}: {counts or 'nothing compared'} (Holm, {self.tests(system)})"
+
     def _repr_html_(self) -> str:
-        """The differences over the whole run, for a notebook."""
+        """The main differences over the whole run, for a notebook."""
         deltas = [d for d in self.deltas if d.family == "measures"]
-        rows = [(d.name, d.system, d.delta, *(d.ci or (None, None)), d.p_holm, d.verdict) for d in deltas]
-        columns = ("measure", "system", "difference", "from", "to", "corrected p", "verdict")
-        against = "the one before" if self.design == "successive" else self.systems[0]
-        return notebook_table(f"Differences against {against}", columns, rows)
+        main = [d for d in deltas if d.name in HEADLINE] or deltas
+        rows = [
+            (d.name, d.system, d.baseline_value, d.system_value, d.delta, *(d.ci or (None, None)), d.p_holm, d.verdict)
+            for d in main
+        ]
+        columns = ("measure", "system", "baseline", "value", "difference", "from", "to", "corrected p", "verdict")
+        return notebook_table(repr(self).strip("<>"), columns, rows, left_out=len(deltas) - len(main))
 
     def to_frame(self) -> pl.DataFrame:
         """One row per delta, as a polars frame."""
@@ -113,3 +147,15 @@ class Comparison:
             row["ci_low"], row["ci_high"] = row.pop("ci") or (None, None)
             row["warnings"] = "; ".join(row["warnings"])
         return pl.DataFrame(rows, infer_schema_length=None)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """One row per delta, as a pandas frame."""
+        return to_pandas(self.to_frame())
+
+    def to_latex(self) -> str:
+        """The differences over the whole run as a table for a paper; it needs booktabs and graphicx."""
+        return printed_as(self, "latex")
+
+    def to_markdown(self) -> str:
+        """The differences over the whole run as a Markdown table."""
+        return printed_as(self, "md")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import singledispatch
 from pathlib import Path
@@ -14,11 +14,13 @@ from evidentia.errors import UnknownNameError
 from evidentia.results.attribution import Attribution
 from evidentia.results.curve import Curve
 from evidentia.results.estimate import Estimate, Finding, NotComputed, OtherDefinition
-from evidentia.results.notebook import notebook_table
+from evidentia.results.notebook import notebook_table, printed_as, to_pandas
+from evidentia.results.profiles import HEADLINE
 from evidentia.results.selective import SelectiveComparison
 from evidentia.results.strict_json import dumps_by_line
 
 if TYPE_CHECKING:
+    import pandas as pd
     import polars as pl
 
 SCHEMA = "evidentia.summary/1"
@@ -168,10 +170,12 @@ class Evaluation:
         return f"<Evaluation of {self._size()}: {len(self):,} numbers, profile {self.profile}>"
 
     def _repr_html_(self) -> str:
-        """The numbers over the whole run, for a notebook."""
-        rows = [(e.name, e.value, *(e.ci or (None, None)), e.n, e.population, e.degenerate) for e in self.overall()]
+        """The main numbers over the whole run, for a notebook."""
+        overall = self.overall()
+        main = [e for e in overall if e.name in HEADLINE] if not self.asked_by_name else []
+        rows = [(e.name, e.value, *(e.ci or (None, None)), e.n, e.population, e.degenerate) for e in main or overall]
         columns = ("measure", "value", "from", "to", "n", "population", "a convention because")
-        return notebook_table(repr(self).strip("<>"), columns, rows)
+        return notebook_table(repr(self).strip("<>"), columns, rows, left_out=len(overall) - len(main or overall))
 
     def _size(self) -> str:
         unit = "queries" if "queries" in self.dataset else "items"
@@ -200,6 +204,54 @@ class Evaluation:
             for estimate in self.measures.values()
         ]
         return pl.DataFrame(rows, infer_schema_length=None)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """One row per number, as a pandas frame."""
+        return to_pandas(self.to_frame())
+
+    def to_latex(self, rows: Sequence[str] = (), *, columns: str = "systems") -> str:
+        """A table for a paper, as LaTeX: values with intervals, and notes that say what they are.
+
+        Parameters
+        ----------
+        rows : sequence of str, default=()
+            Names of measures; empty takes the main ones.
+        columns : {"systems", "criteria", "folds"}, default="systems"
+            Whether the values are those over the whole run, or also by criterion or fold.
+
+        Returns
+        -------
+        str
+            A ``table`` environment that needs booktabs and graphicx.
+
+        Raises
+        ------
+        InputError
+            If the result lacks a measure, or has no such groups.
+        """
+        return printed_as(self, "latex", rows=rows, columns=columns)
+
+    def to_markdown(self, rows: Sequence[str] = (), *, columns: str = "systems") -> str:
+        """The table of ``to_latex``, as Markdown.
+
+        Parameters
+        ----------
+        rows : sequence of str, default=()
+            Names of measures; empty takes the main ones.
+        columns : {"systems", "criteria", "folds"}, default="systems"
+            Whether the values are those over the whole run, or also by criterion or fold.
+
+        Returns
+        -------
+        str
+            Caption, table and notes.
+
+        Raises
+        ------
+        InputError
+            If the result lacks a measure, or has no such groups.
+        """
+        return printed_as(self, "md", rows=rows, columns=columns)
 
     def save(self, folder: str | Path, *, force: bool = False) -> None:
         """Write all files of the result into a new or empty folder, whole or not at all.

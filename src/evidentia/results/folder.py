@@ -14,13 +14,19 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from evidentia.errors import OutputError
+from evidentia.errors import OutputError, spelled
 from evidentia.results.locking import is_at, try_lock
 
 PARTIAL = ".partial"  # ends the hidden name of what is being written
 _OLD = ".old"  # before the random part: holds what is being replaced
 _LEFTOVER = re.compile(r"\..+\.[a-z0-9_]{8}\.partial", re.DOTALL)
 _LONGEST = 150  # bytes of a name that a hidden name takes over: 255 are allowed, and it gets longer
+
+
+def another_folder(*, replaceable: bool = False) -> str:
+    """What to do where a folder cannot be written, in the words of the command or of Python."""
+    more = spelled(", or replace it with --force", ", or give force=True to replace it") if replaceable else ""
+    return f"{spelled('Choose another folder with -o', 'Choose another folder')}{more}"
 
 
 def replace_folder(folder: Path, fill: Callable[[Path], None], *, force: bool) -> None:
@@ -36,9 +42,7 @@ def replace_folder(folder: Path, fill: Callable[[Path], None], *, force: bool) -
             clear_leftovers(folder.parent, folders=True)
             temporary = stack.enter_context(_temporary_folder(folder))
         except OSError as error:
-            raise OutputError(
-                f"Cannot write beside {folder.name}: {error.strerror}. Choose another folder with -o."
-            ) from None
+            raise OutputError(f"Cannot write beside {folder.name}: {error.strerror}. {another_folder()}.") from None
         try:
             fill(temporary)
             temporary.chmod(0o777 & ~_umask())
@@ -166,7 +170,7 @@ def _place(temporary: Path, folder: Path) -> None:
         if folder.exists():
             raise OutputError(
                 f"{folder.name} was written by another command meanwhile, and stays as it is. "
-                "Choose another folder with -o, or replace it with --force."
+                f"{another_folder(replaceable=True)}."
             ) from None
         raise
 

@@ -1,14 +1,22 @@
-"""Results in a notebook: a small table, with everything escaped."""
+"""Results in a notebook and a paper: a small table with everything escaped, a pandas frame, LaTeX and Markdown."""
 
 from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Sequence
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any
 
-MOST = 60  # rows in a notebook; the page and the files have all
+from evidentia.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+MOST = 24  # rows of a screen; the page and the files have all
 
 
-def notebook_table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+def notebook_table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[object]], *, left_out: int = 0) -> str:
     """An HTML table with a caption; numbers are rounded, nothing in a cell can become markup.
 
     >>> notebook_table("c", ["a"], [["<b>"], [0.12345]]).count("&lt;b&gt;")
@@ -17,7 +25,8 @@ def notebook_table(caption: str, columns: Sequence[str], rows: Iterable[Sequence
     kept = list(rows)
     head = "".join(f"<th>{html.escape(column)}</th>" for column in columns)
     body = "".join("<tr>" + "".join(_cell(cell) for cell in row) + "</tr>" for row in kept[:MOST])
-    more = f"<p>and {len(kept) - MOST:,} more</p>" if len(kept) > MOST else ""
+    left_out += max(0, len(kept) - MOST)
+    more = f"<p>and {left_out:,} more</p>" if left_out else ""
     top = f"<caption>{html.escape(caption)}</caption><thead><tr>{head}</tr></thead>"
     return f"<table>{top}<tbody>{body}</tbody></table>{more}"
 
@@ -28,3 +37,21 @@ def _cell(value: object) -> str:
     if isinstance(value, int):
         return f'<td style="text-align:right">{value:,}</td>'
     return f"<td>{'' if value is None else html.escape(str(value))}</td>"
+
+
+@singledispatch
+def printed_as(result: object, form: str, **how: object) -> str:
+    """The table of a result in a form; whoever draws tables registers how."""
+    raise InputError("There is no table of this for a paper.")
+
+
+def to_pandas(frame: pl.DataFrame) -> pd.DataFrame:
+    """A frame of pandas, which is no dependency."""
+    try:
+        import pandas as pd
+    except ImportError:
+        raise InputError(
+            "to_pandas needs pandas: pip install pandas. Or take the polars frame of to_frame()."
+        ) from None
+    columns: dict[str, Any] = frame.to_dict(as_series=False)
+    return pd.DataFrame(columns)

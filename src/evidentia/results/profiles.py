@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from evidentia.errors import UnknownNameError, shown
@@ -13,6 +13,15 @@ CONFUSION = (
 )
 PER_CRITERION = ("AUROC", "AUPRC", "Sensitivity(t=gate)", "Precision(t=gate)", "Recall@10", "nDCG@10")
 BUDGETS = ("3%", "5%", "10%")
+HEADLINE = (  # what is shown first
+    *("AUROC", "AUPRC", "TPR@FPR=5%", "ECE", "Brier", "F1(t=gate)", "MCC(t=gate)", "Recall@10", "nDCG@10", "MAP@10"),
+    *("MRR", "MRR@10", "SelectedK", "EvidenceRecall", "EvidencePrecision", "ScreeningSensitivity"),
+    *("ScreeningFNPer1000", "AlertPrecision", "AlertsPer1000", "ExactMatch"),
+)
+
+
+COMPARED = tuple(name for name in HEADLINE if name != "ScreeningFNPer1000")  # the misses of the sensitivity once more
+COMPARED_BY_DEFAULT = "headline"  # says in a manifest that nobody named measures; null has always meant all
 
 
 @dataclass(frozen=True)
@@ -61,6 +70,12 @@ class Profile:
             *(_averaged(name) for name in self._per_criterion() if name[-2:] != "10" or "10" in depths),
             *self.extra,
         )
+
+    def compared(self, ks: Sequence[str] | None = None) -> tuple[str, ...]:
+        """The main measures, each question once; rankings are cut at 10, or else at the last of the depths."""
+        depths = tuple(ks or self.ks)
+        depth = "10" if "10" in depths else depths[-1]
+        return tuple(name.replace("@10", f"@{depth}") for name in COMPARED)
 
     def _per_criterion(self) -> tuple[str, ...]:
         return (*PER_CRITERION, "MRR@10" if self.cut_mrr else "MRR")

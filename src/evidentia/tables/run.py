@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+import numpy as np
 import polars as pl
 
+from evidentia.results.notebook import notebook_table
 from evidentia.tables.card import DatasetCard
 from evidentia.tables.queries import Queries
 
@@ -22,7 +24,7 @@ class Source:
     rows: int
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Run:
     """A validated run. ``queries`` and ``frame`` hold the same EVAL rows, sorted by post and criterion.
 
@@ -67,3 +69,30 @@ class Run:
 
     def __len__(self) -> int:
         return len(self.queries)
+
+    def __repr__(self) -> str:
+        first, *others = (f"{name}: {value}" if name else value for name, value in self._about())
+        return "\n".join([f"<Run of {first}", *(f"  {line}" for line in others)]) + ">"
+
+    def _repr_html_(self) -> str:
+        """What was read, for a notebook; no rows."""
+        (_, size), *others = self._about()
+        return notebook_table(f"Run of {size}", ("", ""), others)
+
+    def _about(self) -> list[tuple[str, str]]:
+        """The size of the run, and what it has beside the queries."""
+        queries = self.queries
+        sizes = (
+            f"{len(queries):,} queries from {len(np.unique(queries.post)):,} posts and "
+            f"{len(np.unique(queries.criterion)):,} criteria, {int(queries.label.sum()):,} with evidence"
+        )
+        beside = {
+            "columns": ", ".join(self.frame.columns),
+            "folds": str(len(queries.fold.labels)) if queries.fold is not None else "",
+            "TUNE rows": f"{len(self.tune):,}" if self.tune is not None else "",
+            "candidates": f"{len(self.candidates):,}" if self.candidates is not None else "",
+            "dataset card": self.card.name if self.card is not None else "",
+            "left out": ", ".join(f"{count:,} {reason}" for reason, count in self.left_out.items()),
+            "notes": f"{len(self.notes)}, see .notes" if self.notes else "",
+        }
+        return [("", sizes), *((name, value) for name, value in beside.items() if value)]

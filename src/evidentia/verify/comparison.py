@@ -11,7 +11,7 @@ from typing import Any
 from evidentia.array_types import Floats
 from evidentia.errors import InputError, counted
 from evidentia.results.catalogue import Definition, resolve
-from evidentia.results.profiles import PER_CRITERION, PROFILES, Profile
+from evidentia.results.profiles import COMPARED_BY_DEFAULT, PER_CRITERION, PROFILES, Profile
 from evidentia.verify.deltas import Contest, Side, Terms, Want, delta_sheets
 from evidentia.verify.draws import Progress
 from evidentia.verify.evidence import Query, read_plain_queries, read_tune
@@ -24,11 +24,18 @@ from evidentia.verify.sheet import check_sheets
 from evidentia.verify.study import Study
 from evidentia.verify.tally import Tally, compare
 
+
+def is_choice(value: object) -> bool:
+    """A list of measures, the main ones, or null."""
+    return value is None or value == COMPARED_BY_DEFAULT or isinstance(value, list)
+
+
 COMPARISON = "evidentia.comparison-manifest/2"
 SCHEMA = "evidentia.comparison/1"
 MANIFEST = {
     **forms("schema", "profile", "seed", "resamples", "files", *STAMP),
-    "options": forms("alpha", "ci", "design", "measures", "profile") | {"on_mismatch": re.compile("error|intersect")},
+    "options": forms("alpha", "ci", "design", "profile")
+    | {"on_mismatch": re.compile("error|intersect"), "measures": is_choice},
     "systems": [forms("folder", "made_with", "name")],
     "inputs": INPUTS,
 }
@@ -88,7 +95,7 @@ def _check_manifest(manifest: Mapping[str, Any], systems: Sequence[ComparedSyste
     tally.exact("manifest.json: profile", manifest["profile"], _profile_name(manifest))
     options = manifest["options"]
     deciding = [] if options["profile"] is not None else ["profile"]
-    deciding += [] if options["measures"] is not None else ["dual", "k", "measures"]
+    deciding += [] if isinstance(options["measures"], list) else ["dual", "k", "measures"]
     for entry in manifest["systems"]:
         settings = entry["made_with"]
         if settings is not None:
@@ -125,14 +132,16 @@ def _profile_name(manifest: Mapping[str, Any]) -> str:
 
 
 def _choice(options: Mapping[str, Any], made_with: Sequence[Mapping[str, Any]], profile: Profile) -> ComparedMeasures:
-    """The measures that were named, else those that the results were made with, where all of them have them."""
-    if options["measures"] is not None:
-        return ComparedMeasures({name: resolve(name, profile).definition for name in options["measures"]}, asked=True)
-    if not made_with:
-        return ComparedMeasures(
-            {entry.expanded: entry for entry in definitions(profile, None, dual=False)}, asked=False
-        )
-    asked = [_own(settings, profile) for settings in made_with]
+    """The measures that were named, else those that the results were made with, or the main ones, where all have them."""
+    measures = options["measures"]
+    if isinstance(measures, list):
+        return ComparedMeasures({name: resolve(name, profile).definition for name in measures}, asked=True)
+    explicit = any(settings["measures"] is not None for settings in made_with)
+    asked = [_own(settings, profile) for settings in made_with or ({"measures": None, "k": None, "dual": False},)]
+    if measures == COMPARED_BY_DEFAULT and not explicit:
+        depths = made_with[0]["k"] if made_with else None
+        main = {resolve(name, profile).definition.expanded for name in profile.compared(depths)}
+        asked = [{name: entry for name, entry in names.items() if name in main} for names in asked]
     of_groups = dict.fromkeys(name for names in asked for name, (_, group) in names.items() if group)
     reported = [{d.expanded: (name, d) for name, (d, group) in names.items() if not group} for names in asked]
     shared = dict(entry for key, entry in reported[0].items() if all(key in other for other in reported))
@@ -140,7 +149,6 @@ def _choice(options: Mapping[str, Any], made_with: Sequence[Mapping[str, Any]], 
     left_out = len(set().union(*reported)) - len(shared)
     if left_out:
         notes.insert(0, _difference(made_with, len(shared), left_out))
-    explicit = any(settings["measures"] is not None for settings in made_with)
     return ComparedMeasures(shared, explicit, tuple(notes))
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
+from evidentia.results.headings import heading
 from evidentia.verify.folder import ResultFolder, unquoted
 from evidentia.verify.tally import Tally
 
@@ -94,7 +95,7 @@ def check_latex(folder: ResultFolder, sheet: Sheet, tally: Tally) -> None:
         "% needs \\usepackage{booktabs}",
         f"\\begin{{tabular}}{{l{align}}}",
         "\\toprule",
-        " & ".join(escaped(sheet.columns[at]) for at in kept) + r" \\",
+        " & ".join(escaped(heading(sheet.columns[at]) if at else sheet.columns[at]) for at in kept) + r" \\",
         "\\midrule",
     ]
     after = ["\\bottomrule", *about_lines, *notes, "\\end{tabular}", ""]
@@ -102,7 +103,13 @@ def check_latex(folder: ResultFolder, sheet: Sheet, tally: Tally) -> None:
     tally.exact(f"{where}: head", lines[: len(before)], before)
     tally.exact(f"{where}: foot", lines[len(before) + len(sheet.rows) :], after)
     for number, (line, row, mark) in enumerate(zip(lines[len(before) :], sheet.rows, marks, strict=False), 1):
-        _check_row(f"{where}: row {number}", line, [row[at] for at in kept], mark, tally)
+        cells = [_named(row[at]) if sheet.columns[at] in ("measure", "name") else row[at] for at in kept]
+        _check_row(f"{where}: row {number}", line, cells, mark, tally)
+
+
+def _named(cell: Cell) -> Cell:
+    """A measure as a table for readers calls it."""
+    return heading(cell) if isinstance(cell, str) else cell
 
 
 def _check_row(where: str, line: str, row: Sequence[Cell], mark: str, tally: Tally) -> None:
