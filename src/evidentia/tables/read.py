@@ -56,9 +56,10 @@ def read_run(
 
     Parameters
     ----------
-    source : path or data frame
-        Table with one row per query: a CSV, TSV, Parquet or JSONL file (gzip too), or a polars, pandas or Arrow table. It needs
-        ``post_id`` and ``criterion_id``, and ``gold_sent_uids`` or ``has_evidence``.
+    source : path, data frame, mapping or sequence
+        Table with one row per query: a CSV, TSV, Parquet, JSONL, JSON or Excel file (gzip too), "-" for standard input, a polars,
+        pandas or Arrow table, a dict of columns or a list of dicts. It needs ``post_id`` and ``criterion_id``, and
+        ``gold_sent_uids`` or ``has_evidence``. With one row per sentence it has ``sent_uid``, ``score`` and ``is_gold`` instead.
     candidates : path or data frame, default=None
         Table with one row per query and candidate: ``post_id``, ``criterion_id``, ``sent_uid``, ``score``.
     tune : path or data frame, default=None
