@@ -237,6 +237,7 @@ def test_a_post_id_that_becomes_part_of_uids_holds_no_bar() -> None:
 def test_what_uids_are_unique_in_is_the_run_or_the_post(tmp_path: Path) -> None:
     frame = pl.DataFrame({"post_id": ["a"], "criterion_id": ["A"], "has_evidence": [1]})
     says(the_problem(frame, "UIDS", uids="fold"), "'run' or 'post'")
+    says(the_problem(frame, "MAPPING", mapping="all"), "mapping is 'all'", "'auto'")
     frame.write_csv(path := tmp_path / "run.csv")
     refused(evidentia("validate", path, "--uids", "fold"), "--uids must be run or post")
     refused(evidentia("validate", path, "--list-sep", "ab"), "The separator of lists is 'ab'")

@@ -134,9 +134,27 @@ def load_inputs(tables: Mapping[str, object], card: DatasetCard | str | Path | N
     return Given(run, pool, tune, card, sources, tuple(problems))
 
 
-def certain(loaded: Loaded | None, role: str) -> dict[str, str]:
-    """The mapping of a table of which every part is certain."""
-    return as_mapping([guess for guess in guessed(loaded, role) if guess.certain])
+def reading_of(
+    mapping: Mapping[str, str] | str | None,
+    candidates_mapping: Mapping[str, str] | None,
+    list_sep: str | None,
+    uids: str,
+) -> Reading:
+    """The reading that the arguments of ``read_run`` describe; a mapping that is "auto" is still to be resolved."""
+    if isinstance(mapping, str) and mapping != AUTO:
+        message = f"mapping is {shown(mapping)}; it must be 'auto', or canonical names with their columns."
+        raise refuse("MAPPING", message)
+    own = {} if isinstance(mapping, str) else dict(mapping or {})
+    return Reading(own, dict(candidates_mapping or {}), list_sep, uids, mapping == AUTO)
+
+
+def with_certain(reading: Reading, given: Given) -> Reading:
+    """The reading with every guess that is certain."""
+    run, pool = (
+        as_mapping([guess for guess in guessed(loaded, role) if guess.certain])
+        for loaded, role in ((given.run, "run"), (given.candidates, "candidates"))
+    )
+    return replace(reading, mapping=run, candidates_mapping=pool | dict(reading.candidates_mapping))
 
 
 def guessed(loaded: Loaded | None, role: str) -> tuple[Guess, ...]:

@@ -20,7 +20,7 @@ from evidentia.tables.candidates import Pool, align, derive, gather, marked, poo
 from evidentia.tables.card import DatasetCard
 from evidentia.tables.checks import key_problems, missing_pairs, row_problems, uid_problems
 from evidentia.tables.columns import CANDIDATES, PER_QUERY, Typed, missing_column
-from evidentia.tables.inputs import AUTO, POST, Given, Inputs, Reading, certain, load_inputs, type_inputs
+from evidentia.tables.inputs import POST, Given, Inputs, Reading, load_inputs, reading_of, type_inputs, with_certain
 from evidentia.tables.labels import label_problems
 from evidentia.tables.limits import unpacking
 from evidentia.tables.lists import BAR
@@ -104,15 +104,10 @@ def read_run(
     (1, [2])
     """
     by = (by,) if isinstance(by, str) else tuple(by)
-    is_auto = mapping == AUTO
-    reading = Reading({} if is_auto else dict(mapping or {}), dict(candidates_mapping or {}), list_sep, uids, is_auto)  # type: ignore[arg-type]
+    reading = reading_of(mapping, candidates_mapping, list_sep, uids)
     with unpacking(max_bytes):
         given = load_inputs({"run": source, "candidates": candidates, "tune": tune}, card, delimiter)
-    if is_auto:
-        reading = replace(reading, mapping=certain(given.run, "run"))
-        reading = replace(
-            reading, candidates_mapping=certain(given.candidates, "candidates") | {**(candidates_mapping or {})}
-        )
+    reading = with_certain(reading, given) if reading.is_auto else reading
     try:
         run, overlap_warnings = _read(given, reading, by, allow_disjoint)
     except InputError as error:
