@@ -67,6 +67,11 @@ def test_columns_of_other_names_are_guessed_as_those_of_a_long_form(tmp_path: Pa
     assert evidentia("validate", path, *line.split()).code == 0
 
 
+def test_optional_columns_of_a_long_form_are_hinted_at_too() -> None:
+    notes = read_run(LONG.rename({"prob": "p"})).notes
+    assert notes[-1] == "<dataframe>: there is no column prob, but one called p. If it is that, add --map prob=p."
+
+
 def test_uids_of_a_long_form_may_be_those_of_their_post() -> None:
     frame = LONG.with_columns(pl.col("sent_uid").str.slice(1))
     says(the_problem(frame, "UID_IN_TWO_POSTS"), "--uids post")

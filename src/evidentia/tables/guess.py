@@ -69,6 +69,7 @@ _ROW_LISTS = ("gold_sent_uids", "ranked_sent_uids", "selected_sent_uids")
 _PRINTABLE = re.compile(r"[\w.:#@/+ -]{1,64}", re.ASCII)
 _PART = r"[^|;,\s]+"
 _MOST_FOLDS = 100
+_MOST_IDS = 20
 
 
 @dataclass(frozen=True)
@@ -170,6 +171,7 @@ def _by_content(
         more |= {"has_evidence": flags[0]} if len(flags) == 1 else {}
     ids = [c for c in left if c not in more.values() and _is_id(frame[c])]
     known = [taken.get(name, name) for name in _KEY[:2] if name not in missing]
+    ids = ids if len(ids) <= _MOST_IDS else []  # every pair of them is tried
     pairs = [(a, b) for a in ids for b in ids if a != b] if len(missing) == 2 else [(c,) for c in ids]
     fitting = [pair for pair in pairs if missing and _names_rows(frame, missing, pair, known)]
     return more | (dict(zip(missing, fitting[0], strict=True)) if len(fitting) == 1 else {})

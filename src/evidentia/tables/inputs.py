@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -63,11 +63,8 @@ class Reading:
         """What was not said by the person who reads, and what becomes of uids."""
         taken = ", ".join(f"{name} from {column}" for name, column in self.mapping.items()) or "none"
         notes = [f"columns that were certain by name and content: {taken}."] if self.is_auto else []
-        notes += (
-            ["uids are unique within their post only, so the post id was put in front of each."]
-            if self.uids == POST
-            else []
-        )
+        if self.uids == POST:
+            notes.append("uids are unique within their post only, so the post id was put in front of each.")
         return tuple(notes)
 
 
@@ -209,12 +206,12 @@ def _typed_run(given: Given, reading: Reading, by: Sequence[str]) -> tuple[Typed
     if not is_long(loaded.frame):
         one_of = _LABELS if given.candidates is None else ()
         run = typed(loaded, PER_QUERY, {}, _KEY, by, one_of=one_of, list_sep=reading.list_sep)
-        return replace(run, notes=(*notes, *run.notes, *_hints(loaded))), None
+        return replace(run, notes=(*notes, *run.notes, *_hints(loaded, PER_QUERY))), None
     if given.candidates is not None:
         raise InputError(problem("TWO_POOLS", name=loaded.name))
     run, pool = queries_and_candidates(typed(loaded, LONG, {}, (*_CANDIDATE, "is_gold"), by))
     notes.append(f"{loaded.name}: a row is a sentence of a query; sentences are ranked by descending score.")
-    return replace(run, notes=(*notes, *run.notes)), pool
+    return replace(run, notes=(*notes, *run.notes, *_hints(loaded, LONG))), pool
 
 
 def _for_candidates(given: Given, reading: Reading) -> dict[str, str]:
@@ -233,12 +230,12 @@ def _for_run(given: Given, reading: Reading) -> dict[str, str]:
     return {n: c for n, c in reading.mapping.items() if n not in taken or (n in PER_QUERY and c in there)}
 
 
-def _hints(loaded: Loaded) -> list[str]:
+def _hints(loaded: Loaded, kinds: Collection[str]) -> list[str]:
     """Optional columns that seem to be there under other names, and how to map them."""
     there = {*loaded.frame.columns}
-    needless = {"has_evidence"} if "gold_sent_uids" in there else set[str]()
+    needless = {"has_evidence"} if {"gold_sent_uids", "is_gold"} & there else set[str]()
     needless |= {"detection_score"} if "prob" in there else set()
-    hints = guesses(loaded.frame, [name for name in PER_QUERY if name not in needless])
+    hints = guesses(loaded.frame, [name for name in kinds if name not in needless])
     if not hints:
         return []
     columns = ", no ".join(f"{hint.canonical}, but one called {hint.column}" for hint in hints)

@@ -41,27 +41,18 @@ def _better(reading: Reading, problems: Sequence[Problem], given: Given, attempt
         return None if mapping == reading.mapping else replace(reading, mapping=mapping)
     if "SEPARATOR" in codes:
         trials = [replace(reading, list_sep=name) for name in JOINING if name != reading.list_sep]
-        good = [trial for trial in trials if _follows({one.code for one in attempt(trial)})]
-        return good[0] if good else None
+        # with any other problem the lists of a trial were not compared
+        return next((t for t in trials if {one.code for one in attempt(t)} <= {"UID_IN_TWO_POSTS"}), None)
     within_post = kind(WITHIN_POST, column="").remedy
     if reading.uids == RUN and any(problem.message.endswith(within_post) for problem in problems):
         return replace(reading, uids=POST)
     return None
 
 
-def _follows(codes: set[str]) -> bool:
-    """Whether a separator can be right: what is left has nothing to do with it."""
-    return not codes & {"SEPARATOR", "EMPTY_UID", "DUPLICATE_UID", "WRONG_TYPE"}
-
-
 def _advice(best: Reading, reading: Reading, left: Sequence[Problem]) -> str:
     guesses = {name: column for name, column in best.mapping.items() if name not in reading.mapping}
-    seems = (
-        f"By names and content, {', '.join(f'{name} may be {c}' for name, c in guesses.items())}. " if guesses else ""
-    )
-    rest = " That leaves what has no guess: map it in the same way." if _lacking(left) else ""
-    return f"{seems}{'If so, add' if seems else 'All that is needed:'} {best.words}.{rest}"
-
-
-def _lacking(problems: Sequence[Problem]) -> bool:
-    return any(problem.code == "MISSING_COLUMN" for problem in problems)
+    listed = ", ".join(f"{name} may be {column}" for name, column in guesses.items())
+    opening = f"By names and content, {listed}. If so, add" if guesses else "All that is needed:"
+    lacking = any(problem.code == "MISSING_COLUMN" for problem in left)
+    rest = " That leaves what has no guess: map it in the same way." if lacking else ""
+    return f"{opening} {best.words}.{rest}"
