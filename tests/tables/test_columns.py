@@ -47,7 +47,7 @@ def test_missing_required_column(write: Write):
 
 
 def test_wrong_delimiter_is_suggested(write: Write):
-    says(the_problem(write("post_id;criterion_id", "p1;A.1"), "MISSING_COLUMN"), "delimiter right?")
+    says(the_problem(write("post_id;criterion_id", "p1;A.1"), "MISSING_COLUMN"), "delimiter right?", "--delimiter ';'")
 
 
 def test_gold_or_label_is_required(write: Write):

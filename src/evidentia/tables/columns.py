@@ -171,5 +171,7 @@ def _require(name: str, frame: pl.DataFrame, required: tuple[str, ...], one_of: 
 def missing_column(name: str, missing: str, there: Sequence[str]) -> Problem:
     """Say which column a table lacks, and which it has."""
     hint = " Is the delimiter right?" if len(there) == 1 else ""
+    if hint and ";" in there[0]:
+        hint += " It may be --delimiter ';' (in Python delimiter=';')."
     columns, listed = counted(len(there), "column"), ", ".join(map(shown, there))
     return problem("MISSING_COLUMN", name=name, missing=missing, columns=columns, listed=listed, hint=hint)

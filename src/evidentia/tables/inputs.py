@@ -117,7 +117,7 @@ def load_inputs(tables: Mapping[str, object], card: DatasetCard | str | Path | N
     problems: list[Problem] = []
     for role, source in tables.items():
         try:
-            if source is not None:
+            if source is not None or role == "run":
                 loaded[role] = load(source, delimiter=delimiter)
         except InputError as error:
             problems.extend(error.problems)
