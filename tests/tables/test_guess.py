@@ -167,6 +167,17 @@ def test_names_are_read_without_capitals_and_signs() -> None:
     assert line == ["--map", "post_id=Doc ID,criterion_id=LabelId,has_evidence=y"]
 
 
+def test_a_split_that_numbers_folds_is_proposed_as_fold() -> None:
+    frame = pl.DataFrame(OWN).select("y", doc="doc", symptom="label_id", split="cv")
+    line = line_of(the_problem(frame, "MISSING_COLUMN"))
+    assert line == ["--map", "post_id=doc,criterion_id=symptom,has_evidence=y,fold=split"]
+    named = frame.rename({"doc": "post_id", "symptom": "criterion_id", "y": "has_evidence"})
+    assert the_problem(named, "UNKNOWN_SPLIT").endswith("if these are folds, add --map fold=split.")
+    assert read_run(named, mapping={"fold": "split"}).queries.fold is not None
+    words = frame.with_columns(split=pl.Series(["train", "train", "test", "test", "dev", "dev"]))
+    assert "fold" not in line_of(the_problem(words, "MISSING_COLUMN"))[1]
+
+
 def test_a_header_that_is_a_text_is_not_repeated(write: Write) -> None:
     secret = "I have not slept in days"
     path = write(f"post_id,{secret},has_evidence", "p1,A,1", "p1,B,0", "p2,A,0", "p2,B,1", "p3,A,1", "p3,B,0")

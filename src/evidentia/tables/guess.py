@@ -250,6 +250,13 @@ def _is_fold(column: pl.Series) -> bool:
     return bool(filled(column).all()) and _is_id_or_flag(column) and 2 <= column.n_unique() <= _MOST_FOLDS
 
 
+def splits_are_folds(frame: pl.DataFrame) -> bool:
+    """Whether the column split numbers folds; a table with folds of its own has none there."""
+    if "split" not in frame.columns or "fold" in frame.columns:
+        return False
+    return _is_fold(frame["split"]) and _all_are(COUNT)(frame["split"])
+
+
 def _is_id_or_flag(column: pl.Series) -> bool:
     return _all_are(FLAG)(column) or _is_id(column)
 

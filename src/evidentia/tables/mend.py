@@ -7,12 +7,13 @@ from dataclasses import replace
 
 from evidentia.errors import Problem
 from evidentia.tables.candidates import WITHIN_POST
+from evidentia.tables.guess import splits_are_folds
 from evidentia.tables.inputs import POST, RUN, Given, Reading, as_mapping, guessed
 from evidentia.tables.kinds import kind
 from evidentia.tables.lists import JOINING
 
 Attempt = Callable[[Reading], tuple[Problem, ...]]
-_MENDABLE = ("MISSING_COLUMN", "SEPARATOR", "UID_IN_TWO_POSTS")
+_MENDABLE = ("MISSING_COLUMN", "UNKNOWN_SPLIT", "SEPARATOR", "UID_IN_TWO_POSTS")
 
 
 def mended(problems: Sequence[Problem], given: Given, reading: Reading, attempt: Attempt) -> tuple[Problem, ...]:
@@ -39,6 +40,9 @@ def _better(reading: Reading, problems: Sequence[Problem], given: Given, attempt
         both = as_mapping(guessed(given.candidates, "candidates")) | as_mapping(guessed(given.run, "run"))
         mapping = both | dict(reading.mapping)
         return None if mapping == reading.mapping else replace(reading, mapping=mapping)
+    if "UNKNOWN_SPLIT" in codes:
+        folds = given.run is not None and splits_are_folds(given.run.frame) and "fold" not in reading.mapping
+        return replace(reading, mapping={**reading.mapping, "fold": "split"}) if folds else None
     if "SEPARATOR" in codes:
         trials = [replace(reading, list_sep=name) for name in JOINING if name != reading.list_sep]
         # with any other problem the lists of a trial were not compared
