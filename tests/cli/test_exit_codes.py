@@ -118,7 +118,7 @@ REFUSED = {
     "a card for TREC files": (("--qrels", "q", "--run", "r", "--card", "redsm5"), "--card"),
     "an unknown option": (("run.csv", "--resample", "5"), "No such option"),
     "a seed that is no number": (("run.csv", "--seed", "abc"), "--seed"),
-    "a file of an unknown kind": (("run.xlsx",), "unknown format"),
+    "a file of an unknown kind": (("run.ods",), "unknown format"),
     "a delimiter of two characters": (("run.csv", "--delimiter", ";;"), "one character"),
 }
 
@@ -129,7 +129,7 @@ def test_2_for(what: str, tiny: Path, tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.chdir(tmp_path)
     Path("q").write_text("t 0 a 1\n")
     Path("r").write_text("t Q0 a 1 0.5 x\n")
-    Path("run.xlsx").write_bytes(b"PK")
+    Path("run.ods").write_bytes(b"PK")
     before = contents(tmp_path)
     refused(evidentia("evaluate", *words, "-o", "out"), part)
     assert contents(tmp_path) == before

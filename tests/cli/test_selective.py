@@ -296,7 +296,7 @@ def test_2_and_nothing_written_for(
     ("words", "parts"),
     [
         (("evaluate", "TABLE", "--profile", "selective"), ("evidentia selective",)),
-        (("evaluate", "RUN"), ("unknown format", "evidentia selective")),
+        (("evaluate", "RUN"), ("a table in JSON is a list of objects", "evidentia selective")),
         (
             ("evaluate", "QUERIES", "--measures", "AURC"),
             ("AURC needs a run of a predictor that may abstain", "selective"),

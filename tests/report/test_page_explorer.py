@@ -130,6 +130,8 @@ def manifest(name: str | None, **reading: object) -> dict:
         (manifest("-o.csv"), ["./-o.csv", "--three-state"]),
         (manifest("r.csv", map={"prob": "p 1"}), ["r.csv", "--three-state", "--map", "prob=p 1"]),
         (manifest("r.tsv", map={}, delimiter="\t"), ["r.tsv", "--three-state", "--delimiter", "\t"]),
+        (manifest("<stdin>", list_sep=None, uids="run"), ["RUN", "--three-state"]),
+        (manifest("r.csv", list_sep=";", uids="post"), ["r.csv", "--three-state", "--list-sep", ";", "--uids", "post"]),
     ],
 )
 def test_a_shell_reads_the_command_as_it_is_meant(made, words):

@@ -47,7 +47,7 @@ def test_missing_required_column(write: Write):
 
 
 def test_wrong_delimiter_is_suggested(write: Write):
-    says(the_problem(write("post_id;criterion_id", "p1;A.1"), "MISSING_COLUMN"), "delimiter right?")
+    says(the_problem(write("post_id;criterion_id", "p1;A.1"), "MISSING_COLUMN"), "delimiter right?", "--delimiter ';'")
 
 
 def test_gold_or_label_is_required(write: Write):
@@ -92,9 +92,41 @@ def test_empty_uid_in_a_cell(write: Write, cell):
     says(message, "1 row ", "line 2", "gold_sent_uids", "Give every sentence a uid")
 
 
-def test_printed_lists_are_recognised(write: Write):
-    path = write("post_id;criterion_id;gold_sent_uids", "p1;A.1;['s1', 's2']")
-    says(the_problem(path, "PRINTED_LIST", delimiter=";"), "line 2", "Join the uids of a cell with |")
+@pytest.mark.parametrize(
+    ("gold", "ranked"),
+    [
+        ("['s1', 's2']", '["s2", "s3", "s1"]'),
+        ("['s1','s2',]", "['s2',\"s3\", 's1']"),
+        ('[ "s1" , "s2" ]', '["s2","s3","s\\u0031"]'),
+    ],
+)
+def test_printed_lists_are_read_as_lists(gold, ranked):
+    frame = pl.DataFrame(
+        {
+            "post_id": ["p1", "p2"],
+            "criterion_id": ["A", "A"],
+            "gold_sent_uids": [gold, "[]"],
+            "ranked_sent_uids": [ranked, None],
+        }
+    )
+    for options in ({}, {"list_sep": "json"}):
+        run = read_run(frame, **options)
+        assert run.frame["gold_sent_uids"].to_list() == [["s1", "s2"], []]
+        assert run.frame["ranked_sent_uids"].to_list() == [["s2", "s3", "s1"], []]
+        assert run.queries.label.tolist() == [True, False]
+    assert read_run(frame).notes[0] == "<dataframe>: the cells of gold_sent_uids are read as printed lists."
+
+
+@pytest.mark.parametrize("cell", ["['s1' 's2']", "[s1, s2]", "[['s1']]", "['s1', None]", "['s1'", "[0.5]", "['\\x41']"])
+def test_what_only_looks_like_a_printed_list_is_refused(cell):
+    frame = pl.DataFrame({"post_id": [1, 2], "criterion_id": ["A", "A"], "gold_sent_uids": ["['s1']", cell]})
+    says(the_problem(frame, "PRINTED_LIST"), "1 row ", "row 2", "as a list of JSON or Python")
+
+
+def test_cells_of_which_some_are_printed_lists_are_refused():
+    frame = pl.DataFrame({"post_id": [1, 2], "criterion_id": ["A", "A"], "gold_sent_uids": ["['s1']", "s2"]})
+    says(the_problem(frame, "PRINTED_LIST"), "1 row ", "row 2")
+    says(the_problem(frame, "PRINTED_LIST", list_sep="|"), "1 row ", "row 1")
 
 
 @pytest.mark.parametrize(("uid", "code"), [("a|b", "BAR_IN_UID"), ("", "EMPTY_UID"), (None, "EMPTY_UID")])

@@ -27,7 +27,7 @@ def test_a_folder_is_not_a_file(tmp_path):
 
 
 def test_unknown_format_lists_the_known_ones(write: Write):
-    says(the_problem(write("x", name="run.xlsx"), "UNKNOWN_FORMAT"), "run.xlsx", "'.xlsx'", ".parquet")
+    says(the_problem(write("x", name="run.ods"), "UNKNOWN_FORMAT"), "run.ods", "'.ods'", ".parquet", ".xlsx")
 
 
 @pytest.mark.parametrize("name", ["run.csv", "run.jsonl", "run.parquet"])
@@ -116,8 +116,9 @@ def test_gzip_cut_short(write: Write, tmp_path):
     says(the_problem(path, "BROKEN_GZIP"), "run.csv.gz", "again")
 
 
-def test_a_dict_is_not_a_table():
-    says(the_problem({"post_id": []}, "NOT_A_TABLE"), "dict", "polars, pandas or pyarrow")
+@pytest.mark.parametrize("source", [5, [], [1], {}, {"post_id": 1}, {"post_id": {}}, ["post_id"], {"post_id": "p1"}])
+def test_what_is_no_table(source):
+    says(the_problem(source, "NOT_A_TABLE"), "<dataframe>")
 
 
 def test_delimiter_of_two_characters(write: Write):

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from evidentia.errors import InputError
-from evidentia.tables import load_card, read_items, read_run, read_trec
+from evidentia.tables import load_card, read_items, read_run, read_trec, validate_run
 from evidentia.tables.limits import DEEPEST, MOST_COLUMNS, MOST_KEYS, MOST_PARTS, parse_toml
 from growth import growth
 
@@ -39,6 +39,17 @@ def test_a_hundred_thousand_columns_are_refused_and_the_most_allowed_are_read(tm
 
 def test_the_cost_grows_with_the_columns(tmp_path: Path) -> None:
     assert growth(read_run, wide(tmp_path / "few.csv", 2_500), wide(tmp_path / "many.csv", 10_000)) < 10
+
+
+def test_guessing_among_many_columns_is_quick(tmp_path: Path) -> None:
+    def foreign(columns: int) -> Path:
+        path = tmp_path / f"{columns}.csv"
+        names = ",".join(f"c{i}" for i in range(columns))
+        path.write_text("\n".join([names, *(",".join(f"v{row}" for _ in range(columns)) for row in range(3))]))
+        return path
+
+    assert code_of(foreign(2_000)) == "MISSING_COLUMN"
+    assert growth(validate_run, foreign(500), foreign(2_000)) < 10
 
 
 def test_many_repeated_columns_are_named_in_one_line(tmp_path: Path) -> None:

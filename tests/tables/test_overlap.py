@@ -13,7 +13,7 @@ import evidentia
 from cli.command import evidentia as run_command
 from cli.command import refused
 from evidentia.errors import InputError, InputWarning
-from evidentia.tables import read_run, read_trec
+from evidentia.tables import Run, read_run, read_trec, validate_run
 
 SECRET = "herons"
 
@@ -44,23 +44,37 @@ def problem(frame: pl.DataFrame, **options: object) -> str:
     return message
 
 
+def same_lists(run: Run, other: Run) -> bool:
+    columns = [c for c in run.frame.columns if c.endswith("_uids")]
+    return run.frame.select(columns).equals(other.frame.select(columns))
+
+
+def doubtful(gold: str, ranked: str, selected: str | None = None) -> pl.DataFrame:
+    """A run whose rankings hold the gold of the first post only, so that nothing but the signs speaks for lists."""
+    lost = pl.col("gold_sent_uids").str.replace_all(SECRET, "lost")
+    first = pl.col("post_id") == "0"
+    return rows(gold, ranked, selected).with_columns(pl.when(first).then("gold_sent_uids").otherwise(lost))
+
+
 @pytest.mark.parametrize("mark", [";", ",", " ", ", ", "\t", "\n", " ; "])
 @pytest.mark.parametrize("golds", [1, 2])
-def test_all_cells_joined_by_another_character(mark: str, golds: int) -> None:
-    message = problem(rows(mark, mark, golds=golds))
-    assert "4 rows whose ranked_sent_uids holds a separator other than |" in message
-    assert repr(mark.join(["id"] * 4))[:20] in message
-    assert "--allow-disjoint" in message
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert len(read_run(rows(mark, mark, golds=golds), allow_disjoint=True)) == 4
+def test_another_separator_is_recognised_where_gold_is_found_in_the_rankings(mark: str, golds: int) -> None:
+    name = mark.strip() or "space"
+    run = read_run(rows(mark, mark, golds=golds))
+    assert same_lists(run, read_run(rows(golds=golds)))
+    columns = "gold_sent_uids and ranked_sent_uids" if golds > 1 else "ranked_sent_uids"
+    assert run.notes == (f"<dataframe>: the uids of {columns} are read as separated by {name!r}.",)
+    assert read_run(rows(mark, mark, golds=golds), allow_disjoint=True).queries.n_ranked.tolist() == [1] * 4
 
 
-@pytest.mark.parametrize("mark", [";", ",", " "])
-def test_what_follows_from_the_separator_is_not_told_instead_of_it(mark: str) -> None:
-    """A selection joined by it is not in the ranking, and neither is a candidate."""
-    frame = rows(mark, mark, mark)
-    assert "whose ranked_sent_uids holds a separator other than |" in problem(frame)
+@pytest.mark.parametrize("mark", [";", ", ", "\n"])
+def test_one_column_may_be_joined_by_another_separator_than_the_rest(mark: str) -> None:
+    for columns in (("|", mark), (mark, "|"), ("|", None, mark), (mark, mark, "|")):
+        plain = ["|" if column else None for column in columns]
+        assert same_lists(read_run(rows(*columns)), read_run(rows(*plain)))
+
+
+def test_candidates_tell_what_separates_uids_that_no_ranking_holds() -> None:
     pool = pl.DataFrame(
         {
             "post_id": [str(post) for post in range(4) for _ in range(4)],
@@ -69,28 +83,57 @@ def test_what_follows_from_the_separator_is_not_told_instead_of_it(mark: str) ->
             "score": [0.1 * i for i in range(16)],
         }
     )
-    assert "whose ranked_sent_uids holds a separator other than |" in problem(frame, candidates=pool)
+    gold = pl.when(pl.col("post_id") == "0").then(pl.col("gold_sent_uids").str.head(9)).otherwise("gold_sent_uids")
+    frame = rows(";", None).with_columns(gold)
+    assert read_run(frame, candidates=pool).queries.n_gold.tolist() == [1, 2, 2, 2]
+    frame = rows(";", "|", golds=1).with_columns(pl.col("gold_sent_uids") + ";elsewhere")
+    problem(frame, candidates=pool)
 
 
-@pytest.mark.parametrize("mark", [";", ", ", "\n"])
-def test_only_the_ranking_or_only_the_gold_is_joined_wrongly(mark: str) -> None:
-    assert "whose ranked_sent_uids" in problem(rows("|", mark))
-    assert "whose gold_sent_uids" in problem(rows(mark, "|"))
-    assert "whose selected_sent_uids" in problem(rows("|", None, mark))
+@pytest.mark.parametrize("mark", [";", ",", " ", ", ", "\t", "\n", " ; "])
+def test_in_doubt_the_message_names_the_option_that_mends_it(mark: str) -> None:
+    name = mark.strip() or "space"
+    message = problem(doubtful(mark, mark))
+    assert "4 rows whose ranked_sent_uids holds a separator other than |" in message
+    assert repr(mark.join(["id"] * 4))[:20] in message
+    assert f"(in Python list_sep={name!r})" in message
+    assert same_lists(read_run(doubtful(mark, mark), list_sep=name), read_run(doubtful("|", "|")))
 
 
-def test_some_cells_that_do_meet_do_not_hide_the_others() -> None:
-    """A gold cell with one uid is read right whatever the separator is."""
-    frame = rows(";", "|").with_columns(
-        gold_sent_uids=pl.when(pl.col("post_id") == "0").then(pl.lit(f"{SECRET}0_0")).otherwise("gold_sent_uids")
-    )
-    assert "3 rows whose gold_sent_uids holds a separator other than |, that join uids of other cells" in problem(frame)
+@pytest.mark.parametrize(("mark", "wrong"), [(";", ","), (",", ";"), (" ", ";"), (";", "|")])
+def test_a_wrong_separator_stays_an_error_that_names_the_right_one(mark: str, wrong: str) -> None:
+    """A selection joined by another sign is not in the ranking; that is not told instead of it."""
+    message = problem(rows(mark, mark, mark), list_sep=wrong)
+    assert f"holds a separator other than {wrong}" in message
+    assert f"list_sep={mark.strip() or 'space'!r}" in message
+
+
+@pytest.mark.parametrize("list_sep", ["ab", "", "s", "'", "["])
+def test_a_separator_is_a_sign(list_sep: str) -> None:
+    with pytest.raises(InputError, match="The separator of lists is"):
+        read_run(rows(), list_sep=list_sep)
+
+
+@pytest.mark.parametrize(
+    ("gold", "ranked"),
+    [
+        (["d1,s1", "d2,s1"], ["d1,s2", "d2,s3"]),  # as many parts everywhere
+        (["d1,s1", "d2,s1"], ["d1,s1", "d2,s1,s3"]),  # whole cells meet
+        (["d1,s1,x,s1", "d2,s1"], ["d1,s1,x", "d2,s1,s3"]),  # a part comes twice
+        (["d1,s1,", "d2,s1"], ["d1,s1,x", "d2,s1,s3"]),  # an empty part
+    ],
+)
+def test_signs_that_may_belong_to_an_id_are_not_taken_for_separators(gold: list[str], ranked: list[str]) -> None:
+    frame = pl.DataFrame({"post_id": [1, 2], "criterion_id": ["A", "A"]})
+    frame = frame.with_columns(gold_sent_uids=pl.Series(gold), ranked_sent_uids=pl.Series(ranked))
+    codes = [one.code for one in validate_run(frame)]
+    assert codes == ["SEPARATOR"] or read_run(frame).queries.n_gold.tolist() == [1, 1]
 
 
 def test_native_lists_and_tune_rows_are_looked_at_too() -> None:
     lists = rows(";", ";").with_columns(pl.col("gold_sent_uids", "ranked_sent_uids").str.split("|"))
     assert "whose ranked_sent_uids" in problem(lists)
-    tune = rows(";", ";").with_columns(post_id=pl.lit("t") + pl.col("post_id"))
+    tune = doubtful(";", ";").with_columns(post_id=pl.lit("t") + pl.col("post_id"))
     tune = tune.with_columns(pl.col("gold_sent_uids", "ranked_sent_uids").str.replace_all(SECRET, f"{SECRET}t"))
     assert "among the TUNE rows" in problem(rows(), tune=tune)
 
@@ -155,7 +198,7 @@ def test_trec_files_that_never_meet(tmp_path: Path) -> None:
 
 def test_the_command_refuses_or_warns_and_can_be_told_otherwise(tmp_path: Path) -> None:
     wrong, apart = tmp_path / "wrong.csv", tmp_path / "apart.csv"
-    rows(";", ";").write_csv(wrong)
+    doubtful(";", ";").write_csv(wrong)
     rows().with_columns(pl.col("ranked_sent_uids").str.replace_all(SECRET, "s")).write_csv(apart)
     for command in ("validate", "evaluate"):
         refused(run_command(command, wrong), "4 rows whose ranked_sent_uids", "'id;id;id;id'", "line 2")
@@ -165,6 +208,8 @@ def test_the_command_refuses_or_warns_and_can_be_told_otherwise(tmp_path: Path) 
         for path in (wrong, apart):
             ran = run_command(command, path, "--allow-disjoint")
             assert (ran.code, ran.err) == (0, "")
+    ran = run_command("validate", wrong, "--list-sep", ";")
+    assert (ran.code, ran.out) == (0, "No problems found.\n")
     assert run_command("validate", apart).out == "No errors found, 1 warning.\n"
     ran = run_command("evaluate", apart, "--json")
     assert json.loads(ran.out)["notes"]

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 def evaluate(
-    run: Annotated[Path | None, argument("The run: CSV, Parquet or JSONL, also gzipped.")] = None,
+    run: Annotated[Path | None, argument("The run: CSV, Parquet, JSONL, JSON or Excel; - is standard input.")] = None,
     candidates: options.CandidatesFile = None,
     tune: options.TuneFile = None,
-    mapping: options.Mapped = None,
+    mapping: options.RunMapped = None,
     profile: options.ProfileName = "contract",
     dual: Annotated[bool, option("--dual", "Ranking measures over all queries beside the positives.")] = False,
     measures: Annotated[list[str] | None, option("--measures NAMES", "Only these, for example AUROC,nDCG@10.")] = None,
@@ -35,6 +35,8 @@ def evaluate(
     trec_run: options.TrecRun = None,
     ties: options.Ties = "input",
     delimiter: options.Delimiter = ",",
+    list_sep: options.ListSep = None,
+    uids: options.Uids = "run",
     max_bytes: options.MaxBytes = options.MAX_BYTES,
     allow_disjoint: options.AllowDisjoint = False,
     resamples: options.Resamples = 10_000,
@@ -68,12 +70,15 @@ def evaluate(
         tune=tune,
         mapping=mapping,
         delimiter=delimiter,
+        list_sep=list_sep,
+        uids=uids,
         card=card,
         by=[*options.listed(by), *group_columns(named)],
         qrels=qrels,
         trec_run=trec_run,
         ties=ties,
         allow_disjoint=allow_disjoint,
+        quiet=quiet,
     )
     if out is not None and wants_report(False if no_report else None):
         start_drawing_engine()
@@ -93,8 +98,10 @@ def evaluate(
             stratify=stratify,
             command=command_line(sys.argv[1:]),
             reading={
-                "map": options.mapping_of(mapping),
+                "map": dict(source.mapping),
                 "delimiter": delimiter,
+                "list_sep": list_sep,
+                "uids": uids,
                 "ties": ties,
                 "card": card and Path(card).name,
             },

@@ -23,6 +23,14 @@ def argument(words: str, **more: Any) -> Any:
 
 
 Mapped = Annotated[list[str] | None, option("--map NAME=COLUMN", "Read NAME from the file's COLUMN. Repeatable.")]
+RunMapped = Annotated[
+    list[str] | None,
+    option("--map NAME=COLUMN", "Read NAME from the file's COLUMN. Repeatable. 'auto' takes what is certain."),
+]
+ListSep = Annotated[
+    str | None, option("--list-sep SIGN", "What joins uids in a cell: a sign, 'space', or 'json' for printed lists.")
+]
+Uids = Annotated[str, option("--uids", "What a uid is unique in: 'run', or its 'post' only.")]
 CandidatesFile = Annotated[Path | None, option("--candidates FILE", "Table of scored candidates of every query.")]
 TuneFile = Annotated[Path | None, option("--tune FILE", "The TUNE rows, where they are in a file of their own.")]
 Delimiter = Annotated[str, option("--delimiter", "What separates the cells of a CSV file.")]
@@ -94,6 +102,7 @@ def mapping_of(values: list[str] | None) -> dict[str, str]:
 
 
 Choice = TypeVar("Choice", bound=str)
+UIDS: tuple[Literal["run", "post"], ...] = ("run", "post")
 TIES: tuple[Literal["input", "trec"], ...] = ("input", "trec")
 INTERVALS: tuple[Literal["auto", "percentile", "bca"], ...] = ("auto", "percentile", "bca")
 AREA_INTERVALS: tuple[Literal["percentile", "bca"], ...] = ("percentile", "bca")

@@ -16,13 +16,19 @@ def power(
     confidence: Annotated[float, option("--confidence", "Confidence of the certificate.")] = 0.95,
     wanted: Annotated[float, option("--power", "How likely the certificate should be obtained.")] = 0.8,
     profile: options.ProfileName = "contract",
-    mapping: options.Mapped = None,
+    mapping: options.RunMapped = None,
     delimiter: options.Delimiter = ",",
+    list_sep: options.ListSep = None,
+    uids: options.Uids = "run",
     max_bytes: options.MaxBytes = options.MAX_BYTES,
 ) -> None:
     """Say how many posts are needed to certify a target and, given a run, whether it can be certified on it."""
     from evidentia.evaluation.power import power_report
     from evidentia.report.tuning_console import print_power
 
-    source = None if run is None else read_source(run, mapping=mapping, delimiter=delimiter, allow_disjoint=True)
+    source = None
+    if run is not None:
+        source = read_source(
+            run, mapping=mapping, delimiter=delimiter, list_sep=list_sep, uids=uids, allow_disjoint=True
+        )
     print_power(power_report(target, run=source, confidence=confidence, power=wanted, profile=profile))

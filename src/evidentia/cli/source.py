@@ -32,12 +32,15 @@ def read_source(
     tune: Path | None = None,
     mapping: list[str] | None = None,
     delimiter: str = ",",
+    list_sep: str | None = None,
+    uids: str = "run",
     card: str | None = None,
     by: list[str] | None = None,
     qrels: Path | None = None,
     trec_run: Path | None = None,
     ties: str = "input",
     allow_disjoint: bool = False,
+    quiet: bool = False,
 ) -> Run:
     """The run that the arguments name; an error says which combination is meant."""
     from evidentia.tables import load_card, read_run, read_trec
@@ -50,20 +53,26 @@ def read_source(
             "--ties applies to TREC files only; a table's rankings are read in the order they are written."
         )
     if run is not None:
-        return read_run(
+        is_auto = options.listed(mapping) == ("auto",)
+        source = read_run(
             run,
             candidates=candidates,
             tune=tune,
-            mapping=options.mapping_of(mapping),
+            mapping="auto" if is_auto else options.mapping_of(mapping),
             delimiter=delimiter,
+            list_sep=list_sep,
+            uids=options.choice("--uids", uids, options.UIDS),
             card=None if card is None else load_card(card),
             by=options.listed(by),
             allow_disjoint=allow_disjoint,
         )
+        if is_auto and not quiet:
+            print(f"evidentia: {source.notes[0]}", file=sys.stderr)
+        return source
     if qrels is None or trec_run is None:
         raise InputError("Give a run table, or --qrels FILE together with --run FILE.")
-    if by or mapping or candidates or tune or card:
-        raise InputError("--map, --by, --candidates, --tune and --card do not apply to TREC files.")
+    if by or mapping or candidates or tune or card or list_sep or uids != "run":
+        raise InputError("--map, --by, --candidates, --tune, --card, --list-sep and --uids do not apply to TREC files.")
     return read_trec(qrels, trec_run, ties=order, allow_disjoint=allow_disjoint)
 
 

@@ -35,8 +35,10 @@ def tune(
     calibrate: Annotated[str, option("--calibrate", f"{', '.join(CALIBRATORS)}.")] = "none",
     seed: Annotated[int, option("--seed", "Seed of the inner folds of posts.")] = 7,
     rows: options.TuneFile = None,
-    mapping: options.Mapped = None,
+    mapping: options.RunMapped = None,
     delimiter: options.Delimiter = ",",
+    list_sep: options.ListSep = None,
+    uids: options.Uids = "run",
     max_bytes: options.MaxBytes = options.MAX_BYTES,
     force: Annotated[bool, option("--force", "Replace FILE if it holds earlier thresholds.")] = False,
     quiet: options.Quiet = False,
@@ -50,9 +52,17 @@ def tune(
 
     choices = _choices(rule, three_state, options.listed(targets), certify, delta, calibrate, seed)
     protocol.ensure_tuning_writable(out, force=force)
-    tuning = protocol.tune(
-        read_source(run, tune=rows, mapping=mapping, delimiter=delimiter, allow_disjoint=True), choices
+    source = read_source(
+        run,
+        tune=rows,
+        mapping=mapping,
+        delimiter=delimiter,
+        list_sep=list_sep,
+        uids=uids,
+        allow_disjoint=True,
+        quiet=quiet,
     )
+    tuning = protocol.tune(source, choices)
     protocol.write_tuning(out, tuning, force=force)
     if not quiet:
         print_tuning(tuning, out, defaults=protocol.unnamed_targets(options.listed(targets)))

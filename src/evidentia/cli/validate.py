@@ -16,13 +16,15 @@ from evidentia.errors import InputError, InputWarning, counted
 
 
 def validate(
-    run: Annotated[Path | None, argument("The run: CSV, Parquet or JSONL, also gzipped.")] = None,
+    run: Annotated[Path | None, argument("The run: CSV, Parquet, JSONL, JSON or Excel; - is standard input.")] = None,
     candidates: options.CandidatesFile = None,
-    mapping: options.Mapped = None,
+    mapping: options.RunMapped = None,
     card: options.Card = None,
     qrels: options.Qrels = None,
     trec_run: options.TrecRun = None,
     delimiter: options.Delimiter = ",",
+    list_sep: options.ListSep = None,
+    uids: options.Uids = "run",
     max_bytes: options.MaxBytes = options.MAX_BYTES,
     allow_disjoint: options.AllowDisjoint = False,
 ) -> None:
@@ -39,6 +41,8 @@ def validate(
                 candidates=candidates,
                 mapping=mapping,
                 delimiter=delimiter,
+                list_sep=list_sep,
+                uids=uids,
                 card=card,
                 qrels=qrels,
                 trec_run=trec_run,
@@ -50,6 +54,9 @@ def validate(
     warned = [str(warning.message) for warning in caught if issubclass(warning.category, InputWarning)]
     for words in warned:
         print(f"warning: {words}", file=sys.stderr)
+    for note in source.notes:
+        if note not in warned:
+            print(f"note: {note}", file=sys.stderr)
     failed = [finding for finding in check_run(source) if finding.status == "failed"] if run is not None else []
     for finding in failed:
         print(f"{finding.code}: {finding.message}", file=sys.stderr)

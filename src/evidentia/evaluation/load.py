@@ -25,6 +25,7 @@ def load_result(folder: Path) -> RunSource:
     options = manifest.get("options") or {}
     run = read_run(
         folder / "per_query.csv",
+        list_sep="|",
         allow_disjoint=True,  # whoever evaluated it was warned
         candidates=_kept(folder, "candidates.parquet", manifest),
         tune=_kept(folder, "tune.parquet", manifest),

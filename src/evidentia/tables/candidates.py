@@ -13,9 +13,10 @@ from evidentia.errors import Problem, shown
 from evidentia.tables.checks import infinite, missing_ids, uid_problem
 from evidentia.tables.queries import Candidates
 from evidentia.tables.table import Table
-from evidentia.tables.uids import among, keys, repeated
+from evidentia.tables.uids import among, keys, nested, repeated
 
 _QUERY = "__query__"
+WITHIN_POST = "UIDS_WITHIN_POST"  # where most uids are those of several posts
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,10 +47,8 @@ def derive(run: Table, pool: Pool) -> Table:
 
 
 def _with_lists(run: Table, frame: pl.DataFrame, column: str) -> Table:
-    lists = frame.group_by(_QUERY, maintain_order=True).agg(pl.col("sent_uid").alias(column))
-    rows = pl.DataFrame({_QUERY: np.arange(run.frame.height)})
-    aligned = rows.join(lists, on=_QUERY, how="left", maintain_order="left")[column]
-    return replace(run, frame=run.frame.with_columns(aligned.fill_null([])))
+    lists = nested(frame[_QUERY].to_numpy(), frame["sent_uid"], run.frame.height)
+    return replace(run, frame=run.frame.with_columns(lists.alias(column)))
 
 
 def pool_problems(pool: Pool, uid: Ints, run: Table) -> list[Problem]:
@@ -130,11 +129,14 @@ def uid_in_two_posts(tables: list[Table], pool: Table | None, uid: Ints) -> list
     posts = [codes[end - t.frame.height : end][owner] for (t, _, owner, _), end in zip(pieces, ends, strict=True)]
     for (*_, values), post in zip(reversed(pieces), reversed(posts), strict=True):
         home[values[::-1]] = post[::-1]  # backwards, so that the first mention of a uid is its home
-    for (table, column, _, values), post in zip(pieces, posts, strict=True):
-        if len(bad := np.flatnonzero(home[values] != post)):
+    away = [np.flatnonzero(home[values] != post) for (*_, values), post in zip(pieces, posts, strict=True)]
+    shared = np.unique(np.concatenate([values[bad] for (*_, values), bad in zip(pieces, away, strict=True)]))
+    key = WITHIN_POST if 2 * len(shared) >= (home >= 0).sum() else "UID_IN_TWO_POSTS"
+    for (table, column, *_), bad in zip(pieces, away, strict=True):
+        if len(bad):
             if column != "sent_uid":
-                return uid_problem(table, "UID_IN_TWO_POSTS", column, bad)
-            return table.problem("UID_IN_TWO_POSTS", bad, detail=partial(_uid_of, table), column=column)
+                return uid_problem(table, key, column, bad)
+            return table.problem(key, bad, detail=partial(_uid_of, table), column=column)
     return []
 
 

@@ -10,29 +10,39 @@ import polars as pl
 
 from evidentia.array_types import Ints
 from evidentia.errors import Problem
+from evidentia.tables.lists import BAR, PRINTED, is_printed, separated, unprinted
 from evidentia.tables.table import Table
 
 TEXT, NUMBER, COUNT, FLAG, UIDS = ("a text", "a number", "a whole number", "0/1 or true/false", "a list of uids")
 
 
-def convert(table: Table, name: str, kind: str) -> tuple[pl.Series, list[Problem]]:
-    """The column as the type that its kind asks for; a cell that cannot be one is a problem, a blank one is null."""
+def convert(table: Table, name: str, kind: str, list_sep: str | None = None) -> tuple[pl.Series, list[Problem]]:
+    """The column as the type that its kind asks for; a cell that cannot be one is a problem, a blank one is null.
+
+    ``list_sep`` is what separates the uids of a cell, as in ``read_run``; without it cells are split at every ``|``, and a
+    column of printed lists is read as lists.
+    """
     series = table.frame[name]
     if isinstance(series.dtype, pl.Categorical | pl.Enum):
         series = series.cast(pl.String)
     if kind == UIDS:
-        return _uids(table, series)
+        return _uids(table, series, list_sep)
     if kind == TEXT and series.dtype.is_float():
         series = series.fill_nan(None)  # an id that is not a number is a missing id
-    converted = _CONVERT[kind](series)
-    bad = np.flatnonzero((_filled(series) & converted.is_null()).to_numpy())
-    return converted, _wrong_type(table, name, kind, bad)
+    values = converted(series, kind)
+    bad = np.flatnonzero((filled(series) & values.is_null()).to_numpy())
+    return values, _wrong_type(table, name, kind, bad)
+
+
+def converted(series: pl.Series, kind: str) -> pl.Series:
+    """The cells as the type that a kind other than lists asks for; null where a cell cannot be one."""
+    return _CONVERT[kind](series)
 
 
 def holds_numbers(series: pl.Series) -> bool:
     """Whether a column has a value, and every value is a number; texts that spell numbers are."""
-    filled = _filled(series)
-    return bool(filled.any() and _number(series).filter(filled).is_not_null().all())
+    there = filled(series)
+    return bool(there.any() and _number(series).filter(there).is_not_null().all())
 
 
 FORMULA = re.compile(r"'*[=+\-@\t\r]")  # what a spreadsheet would run, also behind quotes that keep it from doing so
@@ -69,7 +79,8 @@ def _wrong_type(table: Table, name: str, kind: str, bad: Ints) -> list[Problem]:
     return table.problem("WRONG_TYPE", bad, name, column=name, kind=kind)
 
 
-def _filled(series: pl.Series) -> pl.Series:
+def filled(series: pl.Series) -> pl.Series:
+    """Where a cell is neither null nor blank."""
     if series.dtype == pl.String:
         return (series.str.strip_chars() != "").fill_null(False)
     return series.is_not_null()
@@ -83,7 +94,7 @@ def _text(series: pl.Series) -> pl.Series:
         if (whole == series).fill_null(series.is_null()).all():  # pandas makes floats of ids when one is missing
             series = whole
     text = _printed(series)
-    return text.set(_filled(text).not_(), None)
+    return text.set(filled(text).not_(), None)
 
 
 def _printed(series: pl.Series) -> pl.Series:
@@ -143,7 +154,7 @@ _CONVERT: dict[str, Callable[[pl.Series], pl.Series]] = {
 }
 
 
-def _uids(table: Table, series: pl.Series) -> tuple[pl.Series, list[Problem]]:
+def _uids(table: Table, series: pl.Series, list_sep: str | None) -> tuple[pl.Series, list[Problem]]:
     dtype = series.dtype
     inner = dtype.inner if isinstance(dtype, pl.List | pl.Array) else dtype
     assert isinstance(inner, pl.DataType)
@@ -153,11 +164,15 @@ def _uids(table: Table, series: pl.Series) -> tuple[pl.Series, list[Problem]]:
     if isinstance(dtype, pl.List | pl.Array):
         return _checked_uids(table, series.cast(pl.List(inner)).fill_null([]), [])
     text = _text(series)
-    wrong = np.flatnonzero((_filled(series) & text.is_null()).to_numpy())
-    printed = np.flatnonzero((text.str.starts_with("[") & text.str.ends_with("]")).fill_null(False).to_numpy())
-    problems = _wrong_type(table, series.name, UIDS, wrong)
-    problems += table.problem("PRINTED_LIST", printed, column=series.name)
-    return _checked_uids(table, text.str.split("|").fill_null([]), problems)
+    problems = _wrong_type(table, series.name, UIDS, np.flatnonzero((filled(series) & text.is_null()).to_numpy()))
+    printed = is_printed(text)
+    if list_sep == PRINTED or (list_sep is None and printed.any()):
+        lists = unprinted(text)
+        wrong = text.is_not_null() & lists.is_null()
+    else:
+        lists, wrong = separated(text, list_sep or BAR), printed
+    problems += table.problem("PRINTED_LIST", np.flatnonzero(wrong.to_numpy()), column=series.name)
+    return _checked_uids(table, lists.fill_null([]), problems)
 
 
 def _checked_uids(table: Table, lists: pl.Series, problems: list[Problem]) -> tuple[pl.Series, list[Problem]]:

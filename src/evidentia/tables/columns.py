@@ -12,6 +12,7 @@ from evidentia.errors import InputError, Problem, counted, shown
 from evidentia.tables.cells import COUNT, FLAG, NUMBER, TEXT, UIDS, convert, unquoted
 from evidentia.tables.files import Loaded
 from evidentia.tables.kinds import problem
+from evidentia.tables.lists import is_printed
 from evidentia.tables.table import ROW, Table
 
 PER_QUERY: Mapping[str, str] = MappingProxyType(
@@ -33,20 +34,20 @@ CANDIDATES: Mapping[str, str] = MappingProxyType(
 )
 UID_COLUMNS = ("gold_sent_uids", "ranked_sent_uids", "selected_sent_uids")
 
-LIKE_PROB = {"probability", "probabilities", "p", "proba", "probs", "score_prob", "y_prob", "pred_prob", "p_evidence"}
-
 
 @dataclass(frozen=True, eq=False)
 class Typed:
     """A table with typed columns, and what was wrong or worth a note on the way.
 
-    ``columns`` names all that the file had; the table holds only the canonical ones and those to slice by.
+    ``columns`` names all that the file had; the table holds only the canonical ones and those to slice by. ``joined`` names
+    the columns of uids whose cells are texts that may join several.
     """
 
     table: Table
     problems: tuple[Problem, ...]
     notes: tuple[str, ...]
     columns: tuple[str, ...]
+    joined: tuple[str, ...] = ()
 
 
 def typed(
@@ -55,6 +56,9 @@ def typed(
     mapping: Mapping[str, str] | None,
     required: tuple[str, ...],
     by: Sequence[str] = (),
+    *,
+    one_of: tuple[str, ...] = (),
+    list_sep: str | None = None,
 ) -> Typed:
     """Rename, require and convert the columns. A column with cells of a wrong type is a problem and dropped.
 
@@ -62,16 +66,16 @@ def typed(
     in every row is the one nameless criterion of a table that has no criteria. Further columns may hold text, so
     they stay behind unless ``by`` names them.
     """
-    frame, notes = _renamed(loaded, kinds, mapping or {})
-    _require(loaded.name, frame, required)
-    notes += _prob_elsewhere(loaded.name, frame.columns, kinds)
+    loaded, notes = renamed(loaded, kinds, mapping or {})
+    frame = loaded.frame
+    _require(loaded.name, frame, required, one_of)
     if loaded.delimited:
         frame = frame.rename(_quoted_slices(frame.columns, by))
         texts = [column for column, kind in kinds.items() if kind in (TEXT, UIDS)]
         frame = frame.with_columns(unquoted(frame[c]) for c in {*texts, *by} if c in frame.columns)
     kept = frame.select(column for column in frame.columns if column in kinds or (column in by and column != ROW))
     table = Table(loaded.name, kept.with_row_index(ROW), loaded.place)
-    problems, columns = _converted(table, kinds)
+    problems, columns = _converted(table, kinds, list_sep)
     empty = [c.name for c in columns if c.name not in required and kinds.get(c.name) != UIDS and _is_empty(c)]
     notes += [f"{loaded.name}: the column {name} is empty and was taken as absent." for name in empty]
     good = [c for c in columns if c.name not in empty]
@@ -79,17 +83,11 @@ def typed(
     converted = kept.drop(lost).with_columns(good)
     problems += _unknown_slices(loaded.name, {**frame.drop(lost).schema, **converted.schema}, by)
     table = replace(table, frame=converted.with_row_index(ROW))
-    return Typed(table, tuple(problems), tuple(notes), tuple(frame.columns))
-
-
-def _prob_elsewhere(name: str, columns: Sequence[str], kinds: Mapping[str, str]) -> list[str]:
-    """A table without prob that has a column of a name that others give it: say how to map it."""
-    if "prob" not in kinds or "prob" in columns:
-        return []
-    like = [column for column in columns if column.lower() in LIKE_PROB]
-    return [
-        f"{name}: there is no column prob, but one called {c}. If it is that, add --map prob={c}." for c in like[:1]
-    ]
+    cells = [kept[c] for c in UID_COLUMNS if c in converted.columns and not kept.schema[c].is_nested()]
+    printed = [c.name for c in cells if c.dtype == pl.String and is_printed(c).any()]
+    notes += [f"{loaded.name}: the cells of {name} are read as printed lists." for name in printed]
+    joined = tuple(c.name for c in cells if c.name not in printed)
+    return Typed(table, tuple(problems), tuple(notes), tuple(frame.columns), joined)
 
 
 def _quoted_slices(columns: Sequence[str], by: Sequence[str]) -> dict[str, str]:
@@ -103,11 +101,11 @@ def _quoted_slices(columns: Sequence[str], by: Sequence[str]) -> dict[str, str]:
     return {quoted: name for quoted, name in named if quoted != name and name in by and name not in columns}
 
 
-def _converted(table: Table, kinds: Mapping[str, str]) -> tuple[list[Problem], list[pl.Series]]:
+def _converted(table: Table, kinds: Mapping[str, str], list_sep: str | None) -> tuple[list[Problem], list[pl.Series]]:
     problems: list[Problem] = []
     columns: list[pl.Series] = []
     for name in _to_convert(table.frame, kinds):
-        series, faults = convert(table, name, kinds.get(name, TEXT))
+        series, faults = convert(table, name, kinds.get(name, TEXT), list_sep)
         problems += faults
         if faults and name in ("post_id", "criterion_id", "sent_uid"):
             raise InputError(*problems)
@@ -139,7 +137,8 @@ def _unknown_slices(name: str, schema: Mapping[str, pl.DataType], by: Sequence[s
     return [problem("UNKNOWN_SLICE", name=name, missing=lacking, columns=columns, listed=listed)]
 
 
-def _renamed(loaded: Loaded, kinds: Mapping[str, str], mapping: Mapping[str, str]) -> tuple[pl.DataFrame, list[str]]:
+def renamed(loaded: Loaded, kinds: Mapping[str, str], mapping: Mapping[str, str]) -> tuple[Loaded, list[str]]:
+    """The file with its columns under the canonical names that are mapped to them, and notes."""
     there = loaded.frame.columns
     listed = ", ".join(map(shown, there)) or "none"
     file, columns, targets = loaded.name, counted(len(there), "column"), list(mapping.values())
@@ -157,11 +156,14 @@ def _renamed(loaded: Loaded, kinds: Mapping[str, str], mapping: Mapping[str, str
         raise InputError(*problems)
     hidden = [name for name in mapping if name in there and name not in mapping.values()]
     notes = [f"{loaded.name}: its own column {n} was not used, because {mapping[n]} is mapped to it." for n in hidden]
-    return loaded.frame.drop(hidden).rename({column: name for name, column in mapping.items()}), notes
+    frame = loaded.frame.drop(hidden).rename({column: name for name, column in mapping.items()})
+    return replace(loaded, frame=frame), notes
 
 
-def _require(name: str, frame: pl.DataFrame, required: tuple[str, ...]) -> None:
+def _require(name: str, frame: pl.DataFrame, required: tuple[str, ...], one_of: tuple[str, ...]) -> None:
     missing = [column for column in required if column not in frame.columns]
+    if one_of and not {*one_of} & {*frame.columns}:
+        missing.append(f"{' or '.join(one_of)} (one of them is needed)")
     if missing:
         raise InputError(missing_column(name, ", ".join(missing), frame.columns))
 
@@ -169,5 +171,7 @@ def _require(name: str, frame: pl.DataFrame, required: tuple[str, ...]) -> None:
 def missing_column(name: str, missing: str, there: Sequence[str]) -> Problem:
     """Say which column a table lacks, and which it has."""
     hint = " Is the delimiter right?" if len(there) == 1 else ""
+    if hint and ";" in there[0]:
+        hint += " It may be --delimiter ';' (in Python delimiter=';')."
     columns, listed = counted(len(there), "column"), ", ".join(map(shown, there))
     return problem("MISSING_COLUMN", name=name, missing=missing, columns=columns, listed=listed, hint=hint)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+import json
 import os
+import re
+import sys
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeGuard
 
 import numpy as np
 import polars as pl
@@ -19,12 +21,15 @@ import polars as pl
 from evidentia.array_types import Ints
 from evidentia.errors import InputError, counted, shown
 from evidentia.tables import damage, limits
+from evidentia.tables.frames import DATAFRAME, frame_of
 from evidentia.tables.kinds import refusal
 
 _FORMATS = {
     **{".csv": "csv", ".txt": "csv", ".tsv": "tsv", ".tab": "tsv"},
     **{".parquet": "parquet", ".pq": "parquet", ".jsonl": "jsonl", ".ndjson": "jsonl"},
+    **{".json": "json", ".xlsx": "xlsx"},
 }
+STDIN = "<stdin>"
 _POLARS_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError)
 
 
@@ -68,7 +73,7 @@ class Loaded:
 
 
 def load(source: object, *, delimiter: str = ",") -> Loaded:
-    """Read a CSV, TSV, Parquet or JSONL file (each also gzipped), or any data frame that speaks Arrow."""
+    """Read a CSV, TSV, Parquet, JSONL, JSON or Excel file (each also gzipped), ``-`` for standard input, or a table in memory."""
     if isinstance(source, str | os.PathLike):
         loaded = _load_file(Path(source), delimiter)
     else:
@@ -87,25 +92,43 @@ def read_content(path: Path) -> Content:
     except (OSError, ValueError) as error:  # a name with a NUL in it is a ValueError
         reason = getattr(error, "strerror", None) or "its name is not one"
         raise refusal("UNREADABLE_FILE", name=path.name, reason=reason) from None
+    return _content(path.name, data)
+
+
+def _content(name: str, data: bytes) -> Content:
     sha256 = hashlib.sha256(data).hexdigest()
     if data[:2] == b"\x1f\x8b":
-        data = limits.gunzip(path.name, data)
-    return Content(path.name, sha256, data)
+        data = limits.gunzip(name, data)
+    return Content(name, sha256, data)
 
 
 def _load_file(path: Path, delimiter: str) -> Loaded:
-    content = read_content(path)
-    plain = path.with_suffix("") if path.suffix.lower() == ".gz" else path
-    kind = _FORMATS.get(plain.suffix.lower())
-    if kind is None:
-        known, is_json = ", ".join(_FORMATS), plain.suffix.lower() == ".json"
-        hint = " A PHQ-8 run (.json) is judged by `evidentia selective`." if is_json else ""
-        raise refusal("UNKNOWN_FORMAT", name=path.name, suffix=shown(plain.suffix), known=known, hint=hint)
-    if kind == "parquet":
-        return _load_parquet(content)
-    if kind == "jsonl":
-        return _load_jsonl(content)
-    return _load_csv(content, "\t" if kind == "tsv" and delimiter == "," else delimiter)
+    if str(path) == "-":
+        content = _content(STDIN, sys.stdin.buffer.read())
+        kind = _kind_of(content.data, delimiter)
+    else:
+        content = read_content(path)
+        suffix = (path.with_suffix("") if path.suffix.lower() == ".gz" else path).suffix
+        if suffix.lower() not in _FORMATS:
+            raise refusal("UNKNOWN_FORMAT", name=path.name, suffix=shown(suffix), known=", ".join(_FORMATS))
+        kind = _FORMATS[suffix.lower()]
+    if kind in {"csv", "tsv"}:
+        return _load_csv(content, "\t" if kind == "tsv" and delimiter == "," else delimiter)
+    return {"parquet": _load_parquet, "jsonl": _load_jsonl, "json": _load_json, "xlsx": _load_xlsx}[kind](content)
+
+
+def _kind_of(data: bytes, delimiter: str) -> str:
+    """The format of what has no name, by its first bytes."""
+    if data[:4] in _MAGIC:
+        return _MAGIC[data[:4]]
+    text = data.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if text[:1] in {b"[", b"{"}:
+        return "json" if text[:1] == b"[" else "jsonl"
+    header = text.partition(b"\n")[0]
+    return "tsv" if b"\t" in header and delimiter.encode() not in header else "csv"
+
+
+_MAGIC = {b"PAR1": "parquet", b"PK\x03\x04": "xlsx"}
 
 
 def _load_csv(content: Content, delimiter: str) -> Loaded:
@@ -161,6 +184,36 @@ def _load_jsonl(content: Content) -> Loaded:
     return Loaded(content.name, frame, lines, content.sha256)
 
 
+def _load_json(content: Content) -> Loaded:
+    from evidentia.tables.document import read_document
+
+    document = read_document(content)
+    if not isinstance(document, list) or not all(isinstance(row, dict) for row in document):
+        raise refusal("NOT_AN_ARRAY", name=content.name)
+    if not document:
+        raise refusal("EMPTY_FILE", name=content.name)
+    lines = "\n".join(json.dumps(row, ensure_ascii=False) for row in document)
+    try:
+        return replace(_load_jsonl(replace(content, data=lines.encode())), place=_row)
+    except InputError as error:  # of a row that is a line there only
+        places = (replace(one, message=re.sub(r"\bon line (\d)", r"in row \1", one.message)) for one in error.problems)
+        raise InputError(*places) from None
+
+
+def _load_xlsx(content: Content) -> Loaded:
+    """The first sheet of an Excel file."""
+    try:
+        import fastexcel
+    except ImportError:
+        raise refusal("NEEDS_XLSX", name=content.name) from None
+    limits.refuse_archive(content.name, content.data)
+    try:
+        frame = pl.read_excel(io.BytesIO(content.data), engine="calamine", infer_schema_length=None)
+    except (*_POLARS_ERRORS, fastexcel.FastExcelError):
+        raise refusal("BROKEN_XLSX", name=content.name) from None
+    return Loaded(content.name, frame, _row, content.sha256)
+
+
 def _load_parquet(content: Content) -> Loaded:
     if not content.data:
         raise refusal("EMPTY_FILE", name=content.name)
@@ -172,54 +225,7 @@ def _load_parquet(content: Content) -> Loaded:
 
 
 def _load_dataframe(source: object) -> Loaded:
-    if isinstance(source, pl.LazyFrame):
-        source = source.collect()
-    if _is_pandas(source):
-        source = _from_pandas(source)
-    elif not isinstance(source, pl.DataFrame):
-        source = _from_arrow(source)
-    return Loaded("<dataframe>", _without_index(source), _row)
-
-
-def _is_pandas(source: object) -> TypeGuard[Any]:
-    """Whether this is a data frame of pandas, which need not be installed."""
-    return any(
-        base.__name__ == "DataFrame" and base.__module__.partition(".")[0] == "pandas" for base in type(source).__mro__
-    )
-
-
-def _from_pandas(frame: Any) -> pl.DataFrame:
-    """The columns without the index, one by one (polars would ask for pyarrow); whatever pandas marks as missing is null."""
-    names = [str(name) for name in frame.columns]
-    if repeated := sorted(name for name, count in Counter(names).items() if count > 1):
-        count = counted(len(repeated), "repeated column name")
-        raise refusal("DUPLICATE_COLUMN", name="<dataframe>", names=count, first=f"first: {shown(repeated[0])}")
-    return pl.DataFrame([_pandas_series(name, frame.iloc[:, at]) for at, name in enumerate(names)])
-
-
-def _pandas_series(name: str, column: Any) -> pl.Series:
-    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "biuf":
-        return pl.Series(name, column.to_numpy(), nan_to_null=True)
-    values = zip(column.astype(object), column.isna(), strict=True)
-    return pl.Series(name, [None if missing else _plain(value) for value, missing in values], strict=False)
-
-
-def _plain(value: Any) -> Any:
-    """A cell as Python has it: arrays and tuples are lists, numbers of numpy are numbers."""
-    if isinstance(value, np.ndarray):
-        return [_plain(inner) for inner in value.tolist()]
-    if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def _from_arrow(source: object) -> pl.DataFrame:
-    try:
-        if hasattr(source, "__arrow_c_stream__"):
-            return pl.DataFrame(source)
-    except _POLARS_ERRORS:  # a single column speaks Arrow too
-        pass
-    raise refusal("NOT_A_TABLE", kind=type(source).__name__)
+    return Loaded(DATAFRAME, _without_index(frame_of(source)), _row)
 
 
 def _without_index(frame: pl.DataFrame) -> pl.DataFrame:

@@ -9,6 +9,7 @@ import gzip
 import io
 import re
 import tomllib
+import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -63,9 +64,24 @@ def gunzip(name: str, data: bytes) -> bytes:
             content = file.read(limit + 1)
     except (OSError, EOFError, zlib.error):
         raise refusal("BROKEN_GZIP", name=name) from None
-    if len(content) > limit:
-        raise refusal("TOO_LARGE", name=name, size=counted(len(data), "byte"), limit=counted(limit, "byte"))
+    _refuse_size(name, len(data), len(content))
     return content
+
+
+def refuse_archive(name: str, data: bytes) -> None:
+    """Refuse an Excel file, which is a zip archive, that unpacks to more than the limit."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            unpacked = sum(member.file_size for member in archive.infolist())
+    except (zipfile.BadZipFile, ValueError, NotImplementedError):
+        raise refusal("BROKEN_XLSX", name=name) from None
+    _refuse_size(name, len(data), unpacked)
+
+
+def _refuse_size(name: str, packed: int, unpacked: int) -> None:
+    limit = max_bytes.get()
+    if unpacked > limit:
+        raise refusal("TOO_LARGE", name=name, size=counted(packed, "byte"), limit=counted(limit, "byte"))
 
 
 def refuse_columns(name: str, count: int) -> None:

@@ -26,19 +26,20 @@ class Overlap:
     warnings: tuple[str, ...] = ()
 
 
-def overlap(table: Table, candidates: pl.Series | None = None, *, joined: bool = True) -> Overlap:
-    """Compare the uids of gold, rankings and selections over all rows; ``joined`` where a cell may hold several."""
+def overlap(table: Table, candidates: pl.Series | None = None, *, list_sep: str | None = "|") -> Overlap:
+    """Compare the uids of gold, rankings and selections over all rows; ``list_sep`` joins them, None where nothing does."""
     uids = {column: _flat(table.frame[column]) for column in UID_COLUMNS if table.has(column)}
     uids = {column: flat for column, flat in uids.items() if len(flat)}
     others = [column for column in uids if column != _GOLD]
-    if joined and (problems := _wrongly_joined(table, uids, candidates)):
+    if list_sep and (problems := _wrongly_joined(table, uids, candidates, list_sep)):
         return Overlap(problems=tuple(problems))
     if _GOLD not in uids or not others or any(_among(uids[_GOLD], uids[column]).any() for column in others):
         return Overlap()
-    if joined:
+    if list_sep:
         for column in (*others, _GOLD):
             if len(odd := uids[column].filter(uids[column].str.contains(_SEPARATOR))):
-                return Overlap(problems=tuple(_problem(table, column, odd, "while no gold uid occurs in any ranking")))
+                reason = "while no gold uid occurs in any ranking"
+                return Overlap(problems=tuple(_problem(table, column, odd, reason, list_sep)))
     gold = counted(len(uids[_GOLD]), "gold uid")
     return Overlap(
         warnings=(
@@ -64,7 +65,9 @@ def _rows_with(lists: pl.Series, uids: pl.Series) -> Ints:
     return np.unique(rows[_among(flat.fill_null(""), uids)]).astype(np.int64)
 
 
-def _wrongly_joined(table: Table, uids: dict[str, pl.Series], candidates: pl.Series | None) -> list[Problem]:
+def _wrongly_joined(
+    table: Table, uids: dict[str, pl.Series], candidates: pl.Series | None, list_sep: str
+) -> list[Problem]:
     """The cells that hold a separator and, taken apart, the uids of other cells."""
     problems = []
     for column, own in uids.items():
@@ -78,17 +81,19 @@ def _wrongly_joined(table: Table, uids: dict[str, pl.Series], candidates: pl.Ser
             continue
         odd = odd.filter(pl.Series(~met))
         holds = _rows_with(odd.str.extract_all(_PIECE), pl.concat([*elsewhere, own]))
-        problems += _problem(table, column, odd.gather(holds), "that join uids of other cells")
+        problems += _problem(table, column, odd.gather(holds), "that join uids of other cells", list_sep)
     return problems
 
 
-def _problem(table: Table, column: str, odd: pl.Series, reason: str) -> list[Problem]:
+def _problem(table: Table, column: str, odd: pl.Series, reason: str, list_sep: str) -> list[Problem]:
     cells = table.frame[column]
 
     def shape(row: int) -> str:
         return f"of the shape {_shape(cells[row], odd)}"
 
-    return table.problem("SEPARATOR", _rows_with(cells, odd), detail=shape, column=column, reason=reason)
+    return table.problem(
+        "SEPARATOR", _rows_with(cells, odd), detail=shape, column=column, reason=reason, list_sep=list_sep
+    )
 
 
 def _shape(cell: pl.Series, odd: pl.Series) -> str:

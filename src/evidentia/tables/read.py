@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -16,25 +17,24 @@ from evidentia.array_types import Ints
 from evidentia.errors import InputError, InputWarning, Problem
 from evidentia.tables.build import build, canonical_order, completed, fold_labels, written
 from evidentia.tables.candidates import Pool, align, derive, gather, marked, pool_problems, uid_in_two_posts
-from evidentia.tables.card import DatasetCard, load_card
+from evidentia.tables.card import DatasetCard
 from evidentia.tables.checks import key_problems, missing_pairs, row_problems, uid_problems
-from evidentia.tables.columns import CANDIDATES, PER_QUERY, Typed, missing_column, typed
-from evidentia.tables.files import load
+from evidentia.tables.columns import CANDIDATES, PER_QUERY, Typed, missing_column
+from evidentia.tables.inputs import POST, Given, Inputs, Reading, load_inputs, reading_of, type_inputs, with_certain
 from evidentia.tables.labels import label_problems
 from evidentia.tables.limits import unpacking
+from evidentia.tables.lists import BAR
+from evidentia.tables.mend import mended
 from evidentia.tables.overlap import overlap
 from evidentia.tables.queries import Candidates, Queries
-from evidentia.tables.run import Run, Source
+from evidentia.tables.run import Run
 from evidentia.tables.split import Split, between_parts, split_rows
 from evidentia.tables.table import Table
-from evidentia.tables.uids import coded
+from evidentia.tables.uids import coded, qualified
 
-_FOLLOWS_FROM_SEPARATOR = ("SELECTED_NOT_RANKED", "GOLD_NOT_CANDIDATE", "RANKING_LEAVES_POST", "IS_GOLD_CONTRADICTION")
-_COLUMNS = {  # by role: the columns that are read, and those that must be there
-    "run": (PER_QUERY, ("post_id", "criterion_id")),
-    "tune": (PER_QUERY, ("post_id", "criterion_id")),
-    "candidates": (CANDIDATES, ("post_id", "criterion_id", "sent_uid", "score")),
-}
+_FOLLOWS_FROM_SEPARATOR = (
+    *("SELECTED_NOT_RANKED", "GOLD_NOT_CANDIDATE", "RANKING_LEAVES_POST", "IS_GOLD_CONTRADICTION", "UID_IN_TWO_POSTS"),
+)
 
 
 def read_run(
@@ -42,9 +42,11 @@ def read_run(
     *,
     candidates: object = None,
     tune: object = None,
-    mapping: Mapping[str, str] | None = None,
+    mapping: Mapping[str, str] | Literal["auto"] | None = None,
     candidates_mapping: Mapping[str, str] | None = None,
     delimiter: str = ",",
+    list_sep: str | None = None,
+    uids: Literal["run", "post"] = "run",
     card: DatasetCard | str | Path | None = None,
     by: Sequence[str] = (),
     max_bytes: int | None = None,
@@ -54,19 +56,26 @@ def read_run(
 
     Parameters
     ----------
-    source : path or data frame
-        Table with one row per query: a CSV, TSV, Parquet or JSONL file (gzip too), or a polars, pandas or Arrow table. It needs
-        ``post_id`` and ``criterion_id``, and ``gold_sent_uids`` or ``has_evidence``.
+    source : path, data frame, mapping or sequence
+        Table with one row per query: a CSV, TSV, Parquet, JSONL, JSON or Excel file (gzip too), "-" for standard input, a polars,
+        pandas or Arrow table, a dict of columns or a list of dicts. It needs ``post_id`` and ``criterion_id``, and
+        ``gold_sent_uids`` or ``has_evidence``. With one row per sentence it has ``sent_uid``, ``score`` and ``is_gold`` instead.
     candidates : path or data frame, default=None
         Table with one row per query and candidate: ``post_id``, ``criterion_id``, ``sent_uid``, ``score``.
     tune : path or data frame, default=None
         The TUNE rows, where they are in a table of their own.
-    mapping : mapping of str to str, default=None
-        Canonical column name to column name in ``source`` and ``tune``.
+    mapping : mapping of str to str or "auto", default=None
+        Canonical column name to column name in ``source`` and ``tune``, and in ``candidates`` what they lack otherwise. "auto"
+        takes the columns that are certain by name and content; ``notes`` and ``reading`` of the run say which.
     candidates_mapping : mapping of str to str, default=None
-        The same for ``candidates``.
+        The same for ``candidates`` alone.
     delimiter : str, default=","
         Delimiter of CSV files.
+    list_sep : str, default=None
+        What separates the uids of a cell: a character, "space", or "json" for printed lists. None means ``|``, and what is
+        recognised with certainty; ``notes`` say so.
+    uids : {"run", "post"}, default="run"
+        What a uid is unique in. With "post" the post id is put in front of each.
     card : DatasetCard, path or str, default=None
         Dataset card, its TOML file, or the name of one that ships.
     by : str or sequence of str, default=()
@@ -95,24 +104,38 @@ def read_run(
     (1, [2])
     """
     by = (by,) if isinstance(by, str) else tuple(by)
-    reader = _Reader(delimiter)
+    reading = reading_of(mapping, candidates_mapping, list_sep, uids)
     with unpacking(max_bytes):
-        run = reader.table("run", source, mapping, by)
-        pool = None if candidates is None else reader.table("candidates", candidates, candidates_mapping)
-        tune_table = None if tune is None else reader.table("tune", tune, mapping)
-    read_card = reader.card(card)
-    if run is None or reader.problems:
-        raise InputError(*reader.problems)
-    inputs = _Inputs(run, pool, tune_table, read_card, tuple(reader.sources))
+        given = load_inputs({"run": source, "candidates": candidates, "tune": tune}, card, delimiter)
+    reading = with_certain(reading, given) if reading.is_auto else reading
+    try:
+        run, overlap_warnings = _read(given, reading, by, allow_disjoint)
+    except InputError as error:
+        attempt = partial(_problems_under, given, by, allow_disjoint)
+        raise InputError(*mended(error.problems, given, reading, attempt)) from None
+    for words in overlap_warnings:
+        warnings.warn(words, InputWarning, stacklevel=2)
+    return run
+
+
+def _problems_under(given: Given, by: Sequence[str], allow_disjoint: bool, reading: Reading) -> tuple[Problem, ...]:
+    try:
+        _read(given, reading, by, allow_disjoint)
+    except InputError as error:
+        return error.problems
+    return ()
+
+
+def _read(given: Given, reading: Reading, by: Sequence[str], allow_disjoint: bool) -> tuple[Run, tuple[str, ...]]:
+    """The run under a reading, and what to warn of."""
+    inputs = type_inputs(given, reading, by, recognise=not allow_disjoint)
     problems = [problem for table in inputs.tables for problem in table.problems]
     checked = _check(inputs, problems, by)
     check_overlap = not allow_disjoint and all(problem.code in _FOLLOWS_FROM_SEPARATOR for problem in problems)
-    overlap_warnings = _overlaps(checked, problems) if check_overlap else ()
+    overlap_warnings = _overlaps(checked, problems, reading.list_sep or BAR) if check_overlap else ()
     if problems:
         raise InputError(*problems)
-    for words in overlap_warnings:
-        warnings.warn(words, InputWarning, stacklevel=2)
-    return _build_run(inputs, checked, by, overlap_warnings)
+    return _build_run(inputs, checked, by, overlap_warnings), overlap_warnings
 
 
 def validate_run(source: object, **options: Any) -> tuple[Problem, ...]:
@@ -148,55 +171,13 @@ def validate_run(source: object, **options: Any) -> tuple[Problem, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Inputs:
-    run: Typed
-    pool: Typed | None
-    tune: Typed | None
-    card: DatasetCard | None
-    sources: tuple[Source, ...]
-
-    @property
-    def tables(self) -> list[Typed]:
-        """The tables that were given."""
-        return [table for table in (self.run, self.pool, self.tune) if table is not None]
-
-
-@dataclass(frozen=True, eq=False)
 class _Checked:
     split: Split  # with coded uids
     pool: Pool | None
     uid: Ints  # the codes of the candidates' uids
 
 
-@dataclass(frozen=True, eq=False)
-class _Reader:
-    """Loads one input after the other, and keeps what was wrong with them for the end."""
-
-    delimiter: str
-    problems: list[Problem] = field(default_factory=list)
-    sources: list[Source] = field(default_factory=list)
-
-    def card(self, card: DatasetCard | str | Path | None) -> DatasetCard | None:
-        try:
-            return load_card(card) if isinstance(card, str | Path) else card
-        except InputError as error:
-            self.problems.extend(error.problems)
-            return None
-
-    def table(
-        self, role: str, source: object, mapping: Mapping[str, str] | None, by: Sequence[str] = ()
-    ) -> Typed | None:
-        kinds, required = _COLUMNS[role]
-        try:
-            loaded = load(source, delimiter=self.delimiter)
-            self.sources.append(Source(role, loaded.name, loaded.sha256, loaded.frame.height))
-            return typed(loaded, kinds, mapping, required, by)
-        except InputError as error:
-            self.problems.extend(error.problems)
-            return None
-
-
-def _check(inputs: _Inputs, problems: list[Problem], by: Sequence[str]) -> _Checked:
+def _check(inputs: Inputs, problems: list[Problem], by: Sequence[str]) -> _Checked:
     """Collect the problems of all rows; what is returned may be used only if there are none."""
     table = inputs.run.table
     problems += label_problems(table, by)
@@ -216,7 +197,12 @@ def _check(inputs: _Inputs, problems: list[Problem], by: Sequence[str]) -> _Chec
     problems += between_parts(split)
     if inputs.card is not None:
         problems += missing_pairs(split.eval, inputs.card)
-    parts, uid = coded([split.eval, split.tune, split.train], pool.table.frame["sent_uid"] if pool else None)
+    within_post = inputs.reading.uids == POST
+    if within_post:  # ids of posts become parts of uids
+        problems += table.problem("BAR_IN_UID", pl.col("post_id").str.contains("|", literal=True), place="the post_id")
+    parts, uid = coded(
+        [split.eval, split.tune, split.train], pool.table.frame if pool else None, within_post=within_post
+    )
     for part in parts[:2]:
         problems += uid_problems(part)
     if pool is not None:
@@ -228,10 +214,10 @@ def _check(inputs: _Inputs, problems: list[Problem], by: Sequence[str]) -> _Chec
     return _Checked(replace(split, eval=parts[0], tune=parts[1], train=parts[2]), pool, uid)
 
 
-def _overlaps(checked: _Checked, problems: list[Problem]) -> tuple[str, ...]:
+def _overlaps(checked: _Checked, problems: list[Problem], list_sep: str) -> tuple[str, ...]:
     """Warnings where gold and rankings have nothing in common; problems where uids are joined by another character."""
     candidates = None if checked.pool is None else checked.pool.table.frame["sent_uid"]
-    met = [overlap(part, candidates) for part in (checked.split.eval, checked.split.tune)]
+    met = [overlap(part, candidates, list_sep=list_sep) for part in (checked.split.eval, checked.split.tune)]
     if joined := [problem for part_overlap in met for problem in part_overlap.problems]:
         problems[:] = joined  # the others follow from it
     return met[0].warnings
@@ -246,7 +232,7 @@ def _with_tune(split: Split, tune: Typed | None) -> Split:
     return replace(split, tune=table, problems=(*split.problems, *label_problems(table), *others))
 
 
-def _no_labels(inputs: _Inputs, split: Split, pool: Pool | None) -> list[Problem]:
+def _no_labels(inputs: Inputs, split: Split, pool: Pool | None) -> list[Problem]:
     if any(table.problems for table in inputs.tables) or not split.eval.frame.height:
         return []  # the column may be there, and wrong
     name, columns = split.eval.name, inputs.run.columns
@@ -267,7 +253,7 @@ def _no_labels(inputs: _Inputs, split: Split, pool: Pool | None) -> list[Problem
     return problems
 
 
-def _build_run(inputs: _Inputs, checked: _Checked, by: Sequence[str], overlap_warnings: tuple[str, ...]) -> Run:
+def _build_run(inputs: Inputs, checked: _Checked, by: Sequence[str], overlap_warnings: tuple[str, ...]) -> Run:
     split = checked.split
     folds = fold_labels(split.eval)
     order = canonical_order(split.eval)
@@ -275,16 +261,21 @@ def _build_run(inputs: _Inputs, checked: _Checked, by: Sequence[str], overlap_wa
     pool_arrays, pool_frame = _build_pool(checked, order)
     tune_frame, tune, orphans = _build_tune(split.tune, folds, by)
     left_out = {"TRAIN rows": split.train.frame.height, "TUNE rows of folds without EVAL rows": orphans}
+    if inputs.reading.uids == POST:
+        evaluated = qualified(evaluated)
+        tune_frame, pool_frame = (None if f is None else qualified(f) for f in (tune_frame, pool_frame))
     return Run(
         queries=replace(queries, candidates=pool_arrays),
         frame=evaluated,
         tune=tune,
         tune_frame=tune_frame,
         candidates=pool_frame,
+        mapping=MappingProxyType(dict(inputs.reading.mapping)),
         sources=inputs.sources,
         card=inputs.card,
         left_out=MappingProxyType({reason: n for reason, n in left_out.items() if n}),
         notes=(
+            *inputs.reading.notes,
             *overlap_warnings,
             *inputs.run.notes,
             *split.notes,

@@ -48,6 +48,8 @@ class Run:
         Number of rows that are not evaluated, by reason.
     notes : tuple of str
         Remarks from reading.
+    mapping : mapping of str to str
+        Canonical names of columns that have another name in the file.
 
     Examples
     --------
@@ -66,6 +68,7 @@ class Run:
     card: DatasetCard | None = None
     left_out: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     notes: tuple[str, ...] = ()
+    mapping: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
 
     def __len__(self) -> int:
         return len(self.queries)

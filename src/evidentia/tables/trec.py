@@ -88,7 +88,7 @@ def read_trec(
     table = coded([Table(run_name := ranked.source.name, frame, str)])[0][0]
     table = table.take(canonical_order(table))
     table = replace(table, frame=completed(table))
-    warned = () if allow_disjoint else overlap(table, joined=False).warnings
+    warned = () if allow_disjoint else overlap(table, list_sep=None).warnings
     for words in warned:
         warnings.warn(words, InputWarning, stacklevel=2)
     lost = [t for t in judged.topics if t not in ranked.topics]

@@ -14,12 +14,21 @@ from evidentia.tables.queries import Ragged
 from evidentia.tables.table import Table
 
 
-def coded(tables: Sequence[Table], more: pl.Series | None = None) -> tuple[list[Table], Ints]:
-    """Code the uid columns of all tables, and one more series of uids, with the same integers."""
+def coded(
+    tables: Sequence[Table], more: pl.DataFrame | None = None, *, within_post: bool = False
+) -> tuple[list[Table], Ints]:
+    """Code the uid columns of all tables, and the sent_uid of one more frame, with the same integers.
+
+    ``within_post`` says that a uid stands for one sentence of its post only, and another one elsewhere.
+    """
+    frames = [qualified(t.frame) if within_post else t.frame for t in tables]
     lists = [(at, column) for at, t in enumerate(tables) for column in UID_COLUMNS if t.has(column)]
-    lengths = [tables[at].frame[column].list.len().to_numpy().astype(np.int64) for at, column in lists]
-    flat = [_flat(tables[at].frame[column], n) for (at, column), n in zip(lists, lengths, strict=True)]
-    flat.append(pl.Series([], dtype=pl.String) if more is None else more.fill_null("").alias(""))
+    lengths = [frames[at][column].list.len().to_numpy().astype(np.int64) for at, column in lists]
+    flat = [_flat(frames[at][column], n) for (at, column), n in zip(lists, lengths, strict=True)]
+    if more is None:
+        flat.append(pl.Series([], dtype=pl.String))
+    else:
+        flat.append((qualified(more) if within_post else more)["sent_uid"].fill_null("").alias(""))
     codes = pl.concat(flat).cast(pl.Categorical).to_physical().to_numpy().astype(np.int64)
     n_uids = int(codes.max()) + 1 if len(codes) else 0
     pieces = np.split(codes, np.cumsum([len(series) for series in flat])[:-1])
@@ -32,6 +41,32 @@ def coded(tables: Sequence[Table], more: pl.Series | None = None) -> tuple[list[
 def _flat(lists: pl.Series, lengths: Ints) -> pl.Series:
     # explode() makes a null of an empty list, so empty lists are left out first
     return lists.filter(pl.Series(lengths > 0)).explode().cast(pl.String).fill_null("").alias("")
+
+
+def qualified(frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame with the post id before every uid.
+
+    >>> frame = pl.DataFrame({"post_id": ["p1", "p2"], "gold_sent_uids": [["s1", "s2"], []]})
+    >>> qualified(frame)["gold_sent_uids"].to_list()
+    [['p1:s1', 'p1:s2'], []]
+    """
+    post = frame["post_id"].fill_null("") + ":"
+    lists = [nested(*_with_post(frame[c], post), frame.height).alias(c) for c in UID_COLUMNS if c in frame.columns]
+    single = [(post + frame["sent_uid"]).alias("sent_uid")] if "sent_uid" in frame.columns else []
+    return frame.with_columns(*lists, *single)
+
+
+def _with_post(lists: pl.Series, post: pl.Series) -> tuple[Ints, pl.Series]:
+    lengths = lists.list.len().to_numpy().astype(np.int64)
+    owner = np.repeat(np.arange(len(lists)), lengths)
+    return owner, post.gather(owner) + _flat(lists, lengths)
+
+
+def nested(owner: Ints, values: pl.Series, height: int) -> pl.Series:
+    """Values as one list per row; rows that own none have an empty one."""
+    lists = pl.DataFrame({"owner": owner, "values": values}).group_by("owner", maintain_order=True).agg("values")
+    rows = pl.DataFrame({"owner": np.arange(height)})
+    return rows.join(lists, on="owner", how="left", maintain_order="left")["values"].fill_null([])
 
 
 def keys(owner: Ints, codes: Ints, n_uids: int) -> Ints:

@@ -52,7 +52,7 @@ def forms(*names: str) -> dict[str, Form]:
 LIBRARIES = dict.fromkeys(("numpy", "polars", "python", "scipy"), VERSION)
 STAMP = {"evidentia": VERSION, "versions": LIBRARIES, "time": TIME, "command": is_command}
 INPUTS = [{"name": is_plain_name, "role": anything, "rows": is_count, "sha256": is_hash}]
-READING = {"map", "delimiter", "ties", "card"}
+READING = {"map", "delimiter", "list_sep", "uids", "ties", "card"}
 EVALUATION = {
     **forms("schema", "profile", "seed", "resamples", "thresholds", "files", *STAMP),
     "options": forms("measures", "by", "slices", "k", "dual", "interval")

@@ -94,13 +94,16 @@ def tune_command(manifest: Mapping[str, Any]) -> str:
     "evidentia tune 'my run.csv' --three-state -o thresholds.json"
     """
     run = next((entry.get("name") for entry in manifest["inputs"] if entry.get("role") == "run"), None)
-    name = "RUN" if run in {None, "<dataframe>"} else str(run)
+    name = "RUN" if run in {None, "<dataframe>", "<stdin>"} else str(run)
     reading = (manifest.get("options") or {}).get("reading") or {}
     words = ["evidentia", "tune", f"./{name}" if name.startswith("-") else name, "--three-state"]
     for ours, theirs in (reading.get("map") or {}).items():
         words += ["--map", f"{ours}={theirs}"]
     if reading.get("delimiter", ",") != ",":
         words += ["--delimiter", reading["delimiter"]]
+    for option, key, usual in (("--list-sep", "list_sep", None), ("--uids", "uids", "run")):
+        if reading.get(key, usual) != usual:
+            words += [option, reading[key]]
     return shlex.join([*words, "-o", "thresholds.json"])
 
 
