@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import textwrap
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import polars as pl
 import pytest
 
 import evidentia
+from cli.command import evidentia as cli
 from evidentia.checks import data
 from evidentia.report.reference import measure_reference
 
@@ -63,3 +65,39 @@ def test_the_readme_has_its_two_commands() -> None:
         ("demo", "pip install . && evidentia demo"),
         ("test", "pip install -c constraints.txt -e '.[dev]' && pytest"),
     ]
+
+
+def _example(page: str, name: str) -> list[str]:
+    """The lines of the block behind a mark, or behind no mark the first one."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return text.partition(f"<!-- {name} -->" if name else "")[2].split("```")[1].strip("\n").split("\n")
+
+
+def test_the_example_of_the_readme_prints_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("run.csv").write_text("\n".join(_example("README.md", "example-run")) + "\n", encoding="utf-8")
+    commands = re.findall(
+        r"`(evidentia (?:evaluate|explain) [^`]*run\.csv[^`]*)`", (ROOT / "README.md").read_text(encoding="utf-8")
+    )
+    assert len(commands) == 2
+    for command, name in zip(commands, ("example-evaluate", "example-explain"), strict=True):
+        more = ("--resamples", "10000") if "evaluate" in command else ()
+        printed = cli(*shlex.split(command)[1:], *more).out.splitlines()
+        printed = [line.rstrip() for line in printed]
+        assert set(_example("README.md", name)) <= set(printed), printed
+
+
+def test_the_file_of_the_paper_page_is_mended_by_the_line_that_it_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The refusal of the page's own file ends with the options that the page goes on with."""
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs" / "your-paper.md").read_text(encoding="utf-8")
+    rows = page.split("```")[1].strip("\n")
+    Path("mine.csv").write_text(rows + "\n", encoding="utf-8")
+    refused = cli("evaluate", "mine.csv", "-o", "out")
+    assert refused.code == 2
+    mend = re.search(r"If so, add (--map \S+ --uids post)", page)
+    assert mend is not None
+    assert mend[1] in refused.err
+    assert cli("evaluate", "mine.csv", *mend[1].split(), "--no-report", "-o", "out").code == 0
