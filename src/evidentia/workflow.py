@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from evidentia.checks import check_result
 from evidentia.checks.folder import read_evaluation
-from evidentia.errors import InputError
+from evidentia.errors import InputError, UnknownNameError, typed
 from evidentia.evaluation import (
     ensure_writable,
     evaluate_run,
@@ -39,6 +40,7 @@ from evidentia.report.paper import Columns, PaperTable, paper_table, rows_of
 from evidentia.results import Comparison, Design, Evaluation
 from evidentia.results.evaluation import write_evaluation
 from evidentia.results.folder import another_folder
+from evidentia.results.notebook import Drawing, drawing_of
 from evidentia.results.profiles import COMPARED_BY_DEFAULT
 from evidentia.stats.resampling import Progress
 from evidentia.tables import Run, read_run
@@ -172,6 +174,24 @@ def save_result(source: ResultSource, evaluation: Evaluation, folder: Path, *, f
             write_report(temporary)
 
     write_folder(folder, fill, force=force)
+
+
+@drawing_of.register
+def draw_figure(result: Evaluation, name: str) -> Drawing:
+    """One figure of the report that this result would have."""
+    from evidentia.report.page.images import images
+    from evidentia.report.page.read import read_content
+    from evidentia.report.page.render import page_parts
+
+    source = result.source
+    with TemporaryDirectory() as home:
+        folder = Path(home) / "result"
+        silent = replace(source, report=False) if isinstance(source, ResultSource) else source
+        write_evaluation(silent, result, folder, force=False)
+        figures = {figure.name: figure for figure in page_parts(read_content(folder))["figures"]}
+    if name not in figures:
+        raise UnknownNameError(f"There is no figure {typed(name)} of this result. Figures are: {', '.join(figures)}.")
+    return Drawing(name, images([figures[name]], {"svg"})[f"{name}.svg"].decode())
 
 
 def _with_thresholds(run: Run, thresholds: Tuning | str | Path | None) -> tuple[Run, Tuning | None]:

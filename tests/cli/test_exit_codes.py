@@ -98,7 +98,7 @@ REFUSED = {
     "a folder in place of a file": ((".",), "cannot be read"),
     "an unknown measure": (("run.csv", "--measures", "nDGC@10"), "Did you mean nDCG@10"),
     "an unknown parameter": (("run.csv", "--measures", "MAP(norm=max)@10"), "norm=gold|found|min|min_eff"),
-    "a measure without its operating point": (("run.csv", "--measures", "Sensitivity"), "t="),
+    "a mean that needs a choice": (("run.csv", "--measures", "F1(avg=pooled)"), "t="),
     "an unknown profile": (("run.csv", "--profile", "mine"), "contract, e2e, paper, audit"),
     "an unknown column to map": (("run.csv", "--map", "prob=p_yes"), "'p_yes'"),
     "an unknown name to map to": (("run.csv", "--map", "proba=state"), "'proba'"),

@@ -178,3 +178,18 @@ def test_every_public_name_is_there() -> None:
 def test_one_number_without_a_run() -> None:
     assert evidentia.arrays.auroc([1, 1, 0, 0, 1], [0.9, 0.7, 0.4, 0.2, 0.8]) == 1.0
     assert evidentia.resolve_name("macro_f1", "audit") == "F1(avg=criterion)"
+
+
+def test_a_figure_of_the_report_shows_itself_in_a_notebook(run: evidentia.Run, tmp_path: Path) -> None:
+    result = evidentia.evaluate(run, measures="AUROC,ECE", resamples=0)
+    picture = result.plot("roc")
+    assert picture._repr_svg_().startswith("<svg")
+    picture.save(tmp_path / "roc.svg")
+    assert (tmp_path / "roc.svg").read_text(encoding="utf-8") == picture.svg
+    assert result.plot("roc").svg == picture.svg
+    with pytest.raises(evidentia.UnknownNameError, match="no figure 'rok' .*roc"):
+        result.plot("rok")
+
+
+def test_f1_alone_is_found_at_the_gate(run: evidentia.Run) -> None:
+    assert evidentia.evaluate(run, measures="F1", resamples=0)["F1"].name == "F1(t=gate)"

@@ -91,7 +91,7 @@ BAD_TARGETS = {
     "no share": "AUROC>=0.9",
     "a mean, not a share": "nDCG@10>=0.9",
     "a share that should be low": "FNR(t=gate)>=0.9",
-    "a missing parameter": "Sensitivity>=0.9",
+    "a missing parameter": "Sensitivity(avg=criterion)>=0.9",
 }
 
 

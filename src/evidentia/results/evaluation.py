@@ -14,7 +14,7 @@ from evidentia.errors import UnknownNameError
 from evidentia.results.attribution import Attribution
 from evidentia.results.curve import Curve
 from evidentia.results.estimate import Estimate, Finding, NotComputed, OtherDefinition
-from evidentia.results.notebook import notebook_table, printed_as, to_pandas
+from evidentia.results.notebook import Drawing, drawing_of, notebook_table, printed_as, to_pandas
 from evidentia.results.profiles import HEADLINE
 from evidentia.results.selective import SelectiveComparison
 from evidentia.results.strict_json import dumps_by_line
@@ -252,6 +252,26 @@ class Evaluation:
             If the result lacks a measure, or has no such groups.
         """
         return printed_as(self, "md", rows=rows, columns=columns)
+
+    def plot(self, name: str) -> Drawing:
+        """Draw a figure of the report.
+
+        Parameters
+        ----------
+        name : str
+            For example "roc", "pr" or "reliability".
+
+        Returns
+        -------
+        Drawing
+            A picture that shows itself in a notebook; ``svg`` holds it and ``save(path)`` writes it.
+
+        Raises
+        ------
+        UnknownNameError
+            If the result has no such figure; the message lists those that it has.
+        """
+        return drawing_of(self, name)
 
     def save(self, folder: str | Path, *, force: bool = False) -> None:
         """Write all files of the result into a new or empty folder, whole or not at all.

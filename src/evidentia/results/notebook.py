@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import singledispatch
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evidentia.errors import InputError
@@ -43,6 +45,27 @@ def _cell(value: object) -> str:
 def printed_as(result: object, form: str, **how: object) -> str:
     """The table of a result in a form; whoever draws tables registers how."""
     raise InputError("There is no table of this for a paper.")
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure that shows itself in a notebook."""
+
+    name: str
+    svg: str
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def save(self, path: str | Path) -> None:
+        """Write it as an SVG file."""
+        Path(path).write_text(self.svg, encoding="utf-8")
+
+
+@singledispatch
+def drawing_of(result: object, name: str) -> Drawing:
+    """A figure of a result by its name; whoever draws figures registers how."""
+    raise InputError("There are no figures of this.")
 
 
 def to_pandas(frame: pl.DataFrame) -> pd.DataFrame:
