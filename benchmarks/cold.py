@@ -52,7 +52,7 @@ def cold_command(run: SyntheticRun, *, starts: int) -> list[Figure]:
             for number, (system, command) in enumerate(_commands().items()):
                 out = f"out-{number}-{start}"
                 spent[system].append(started((*command, "-q", "--resamples", "0", "-o", out), folder, "printed.txt"))
-                topics = (run.per_query["gold_sent_uids"] != "").sum() if RELEVANT in command else run.per_query.height
+                topics = run.per_query["has_evidence"].sum() if RELEVANT in command else run.per_query.height
                 peer_means = folder / f"{_qrels_of(command)}.tsv"
                 check_means(peer_means, folder / out / "summary.json", queries=int(topics))
     smallest = {what: _least(each) for what, each in spent.items()}
