@@ -114,7 +114,7 @@ def test_families_are_corrected_apart_and_the_same_test_counts_once(many: Compar
         corrected[name] = (len(tested), len(tests))
     assert corrected["measures"][0] > 90
     assert corrected["measures"][1] <= corrected["measures"][0] - 17
-    assert corrected["criteria"][0] == 7 * 3
+    assert corrected["criteria"][0] == 8 * 3
     assert all("[criterion=" in delta.name for delta in family(many.deltas, "criteria"))
     assert not any("[" in delta.name for delta in family(many.deltas, "measures"))
 

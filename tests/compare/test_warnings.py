@@ -153,7 +153,7 @@ def test_the_screen_marks_what_has_a_warning_and_says_it_below(folders: Path, wr
     assert {bool(delta.warnings) for delta in shown} == {True, False}
     assert all(warning in said for delta in shown for warning in delta.warnings)
     rest = sum(bool(delta.warnings) for delta in written[1].deltas) - sum(bool(delta.warnings) for delta in shown)
-    assert f"* {rest} more, per criterion or in minor measures; each says why in comparison.json" in said
+    assert f"* {rest} more warnings, per criterion or in minor measures: see comparison.json" in said
 
 
 def test_the_screen_says_where_the_sizes_differ(folders: Path, written: tuple[Path, Comparison]) -> None:

@@ -187,7 +187,7 @@ def test_a_figure_of_the_report_shows_itself_in_a_notebook(run: evidentia.Run, t
     picture.save(tmp_path / "roc.svg")
     assert (tmp_path / "roc.svg").read_text(encoding="utf-8") == picture.svg
     assert result.plot("roc").svg == picture.svg
-    with pytest.raises(evidentia.UnknownNameError, match="no figure 'rok' .*roc"):
+    with pytest.raises(evidentia.UnknownNameError, match=r"no figure 'rok' .*roc"):
         result.plot("rok")
 
 

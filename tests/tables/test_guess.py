@@ -96,7 +96,7 @@ def test_the_line_of_python_mends_it_too() -> None:
     frame = pl.DataFrame(OWN)
     with pytest.raises(InputError) as caught:
         read_run(frame)
-    assert f"(in Python mapping={MAPPING}, uids='post')" in str(caught.value)
+    assert f"(in Python evidentia.read_run(..., mapping={MAPPING}, uids='post'))" in str(caught.value)
     run = read_run(frame, mapping=MAPPING, uids="post")
     assert run.frame.equals(read_run(canonical(frame)).frame.select(run.frame.columns))
     assert dict(run.mapping) == MAPPING

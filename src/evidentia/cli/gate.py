@@ -82,7 +82,10 @@ def _drops(
     if against is None and not drops:
         return ()
     if against is None or not drops:
-        raise InputError("--against and --max-drop belong together: a baseline, and how far behind it is too far.")
+        raise InputError(
+            "--against and --max-drop belong together: a baseline result, and how far behind it is too far, "
+            "for example --against released --max-drop 'AUROC:0.01'."
+        )
     with progress_bar("resampling", quiet=quiet) as progress:
         comparison = workflow.compare(
             options.result_of(against),

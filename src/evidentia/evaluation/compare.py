@@ -29,7 +29,7 @@ from evidentia.measures import Definition, Profile, resolve
 from evidentia.measures.core import Additive, Macro
 from evidentia.results import Comparison, Delta, Design, pairs
 from evidentia.results.measure import Args
-from evidentia.results.profiles import PER_CRITERION
+from evidentia.results.profiles import COMPARED_PER_CRITERION
 from evidentia.results.sample_size import Sample, comparison_warnings, left_out_warning
 from evidentia.stats.intervals import Limits, standard_errors, t_quantile
 from evidentia.stats.resampling import Progress, part_of
@@ -166,7 +166,8 @@ def _shared(choice: MeasureChoice, systems: Sequence[NamedRun]) -> tuple[list[De
     requests = {name: resolve(name, choice.profile) for name in choice.names}
     if any(request.group for request in requests.values()):
         raise InputError(
-            "A comparison takes measures without groups; what can be compared per criterion is, by itself."
+            f"A comparison takes measures without groups. Per criterion it adds, by itself, "
+            f"{', '.join(COMPARED_PER_CRITERION)}, where they are compared over all queries."
         )
     wanted = {name: request.definition for name, request in requests.items()}
     counts = [name for name, d in wanted.items() if d.measure.family == "counts"]
@@ -203,7 +204,7 @@ class _Pair:
 
     def deltas(self, definitions: Sequence[Definition], progress: Progress | None) -> list[Delta]:
         """The base measures, then the deltas per criterion; each family is corrected on its own."""
-        named = {resolve(name, self.profile).definition for name in (*PER_CRITERION, "MRR", "MRR@10")}
+        named = {resolve(name, self.profile).definition for name in COMPARED_PER_CRITERION}
         per_criterion = [d for d in definitions if d in named and not isinstance(d.kind, Macro)]
         by_criterion = grouping_by(self.baseline.queries, "criterion")
         assert by_criterion is not None

@@ -35,6 +35,7 @@ RANKED = "ranked by the candidates' scores"
 TREC_EVAL = "equal scores by sentence id, descending, scores as 32-bit floats (trec_eval)"
 USUAL = (RANKED, TREC_EVAL)  # the rules that most numbers stem from
 WORST, BEST = "equal scores: evidence last", "equal scores: evidence first"
+FILLED = "every query; one without evidence scores 1"
 FLOAT32 = 1e-6  # the error of tools that add up in single precision
 CLOSEST = 5
 
@@ -77,6 +78,7 @@ class NumberReading:
     changes: tuple[str, ...]
     effort: int  # how far it is from what was asked
     value: float
+    n: int | None = None  # units of its population
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,9 @@ def find_value(name: str, text: str, profile: Profile, runs: Mapping[str, Run]) 
     ``runs`` are the same data in several ways, by what is special about each; the first, without words, is as it was read.
     """
     given, request = GivenNumber.read(text), resolve(name, profile)
+    if given.value > 1 and request.definition.measure.bounds[1] == 1.0 and "%" not in text:
+        text = f"{text.strip()}%"  # nothing else can be meant
+        given = GivenNumber.read(text)
     group = request.group
     readings: dict[tuple[str, tuple[str, ...]], NumberReading] = {}
     for words, run in _variants(runs):
@@ -205,9 +210,12 @@ class _Place:
         first = (self.words,) if self.words else ()
         for definition, grouping in wants:
             name, (effort, words) = definition.name(profile), definitions[definition]
+            sizes = computation.cell(definition, grouping).n
             for more, cost, group, value in self._values(computation, definition, grouping):
-                changes = (*first, *words, *more)
-                yield NumberReading(name + group_suffix(group), changes, start + effort + cost, value)
+                kept = (word for word in words if more != (FILLED,) or word != definition.measure.choices["pop=all"])
+                n = int(sizes[grouping.groups.index(group)]) if group in grouping.groups else None
+                changes = (*first, *kept, *more)
+                yield NumberReading(name + group_suffix(group), changes, start + effort + cost, value, n)
         yield from self._foreign(profile, start, first)
 
     def _definitions(self, profile: Profile) -> dict[Definition, tuple[int, tuple[str, ...]]]:
@@ -272,7 +280,7 @@ class _Place:
         values, rows = behind.values[behind.counted], np.flatnonzero(behind.counted)
         if definition.args.get("pop") == "all":
             filled = np.where(queries.label[rows], values, 1.0)
-            yield ("a query without evidence scores 1",), 1, (), float(filled.mean())
+            yield (FILLED,), 1, (), float(filled.mean())
         posts, at = np.unique(queries.post[rows], return_inverse=True)
         if len(posts) < len(rows):
             yield ("mean over posts of the mean of their queries",), 1, (), _mean_of_means(at, values, len(posts))

@@ -21,7 +21,9 @@ def load_result(folder: Path) -> RunSource:
             f"{folder.name} is a result of `evidentia selective`. Compare such runs with `evidentia selective RUN --against OTHER`."
         )
     if manifest.get("schema") != MANIFEST_SCHEMA:
-        raise InputError(f"{folder.name} is not a result folder of `evidentia evaluate`.")
+        raise InputError(
+            f"{folder.name} is not a result folder of `evidentia evaluate`. Make one: evidentia evaluate RUN -o FOLDER."
+        )
     options = manifest.get("options") or {}
     run = read_run(
         folder / "per_query.csv",

@@ -374,7 +374,8 @@ def print_comparison(comparison: Comparison, out: Path | None) -> None:
             verdicts = Counter(delta.verdict for delta in mine if delta.family == family)
             counts = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common())
             if counts:
-                console.print(f"{words}: {counts}")
+                where = "" if family == "measures" else " (tables/deltas_criteria.csv, and the page)"
+                console.print(f"{words}: {counts}{where if out is not None else ''}")
     _print_notes(console, comparison.notes)
     if out is not None:
         print_place(console, out, "comparison.json, tables, manifest.json")
@@ -422,9 +423,7 @@ def _print_delta_notes(console: Console, displayed: Sequence[Delta], every: Sequ
         console.print(f"[yellow]*[/] {escape(subject)}: {escape(warning)}")
     more = sum(bool(delta.warnings) for delta in every) - sum(bool(delta.warnings) for delta in displayed)
     if more:
-        console.print(
-            f"[yellow]*[/] {more:,} more, per criterion or in minor measures; each says why in comparison.json"
-        )
+        console.print(f"[yellow]*[/] {more:,} more warnings, per criterion or in minor measures: see comparison.json")
     sizes = [f"{escape(d.name)} {d.system_n:,} against {d.n:,}" for d in displayed if d.system_n != d.n]
     if sizes:
         console.print(f"n of the two: {', '.join(sizes)}")

@@ -234,6 +234,8 @@ def _legend(estimates: Sequence[Estimate]) -> Iterator[str]:
         over.setdefault(e.population, {})[short] = short if told else f"{short}: {label}"
     for population, words in over.items():
         yield f"Over {population}: {'; '.join(words.values())}."
+    if any("t=gate" in e.measure for e in estimates):
+        yield "Gate: the system says yes; its state is not NEG, else prob >= tau, else prob >= 0.5."
 
 
 def _arrows(table: PaperTable) -> str:

@@ -184,13 +184,16 @@ def print_value_search(search: ValueSearch) -> None:
     console.print(f"{counted(search.tried, 'reading')} tried, {len(search.agreeing)} agree.\n")
     console.print(f"[bold]{'Agree, smallest change first' if search.agreeing else 'None agrees; the nearest'}[/]")
     for reading in search.agreeing[:LISTED] or search.nearest:
-        console.print(f"  {reading.value:<14.10g} {escape(reading.definition)}", soft_wrap=True)
+        size = "" if reading.n is None else f"  (n = {reading.n:,})"
+        console.print(f"  {reading.value:<14.10g} {escape(reading.definition)}{size}", soft_wrap=True)
         for words in reading.changes or ("as it was asked",):
             console.print(f"                 {escape(words)}", soft_wrap=True)
+    if len(search.agreeing) > LISTED:
+        console.print(f"  and {len(search.agreeing) - LISTED:,} more")
     by_chance = 2 * given.tolerance * search.tried
     if search.agreeing and by_chance > 0.05:
         console.print(
-            f"\nAbout {by_chance:.2g} of so many readings would agree with any number of these digits by chance. "
+            f"\nAbout {by_chance:,.1f} of so many readings would agree with any number of these digits by chance. "
             "Give more digits to be sure.",
             soft_wrap=True,
         )

@@ -12,6 +12,7 @@ CONFUSION = (
     *("Precision", "NPV", "F1", "MCC", "BalancedAccuracy"),
 )
 PER_CRITERION = ("AUROC", "AUPRC", "Sensitivity(t=gate)", "Precision(t=gate)", "Recall@10", "nDCG@10")
+COMPARED_PER_CRITERION = (*PER_CRITERION, "F1(t=gate)", "MRR", "MRR@10")
 BUDGETS = ("3%", "5%", "10%")
 HEADLINE = (  # what is shown first
     *("AUROC", "AUPRC", "TPR@FPR=5%", "ECE", "Brier", "F1(t=gate)", "MCC(t=gate)", "Recall@10", "nDCG@10", "MAP@10"),

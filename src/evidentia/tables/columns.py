@@ -66,9 +66,10 @@ def typed(
     in every row is the one nameless criterion of a table that has no criteria. Further columns may hold text, so
     they stay behind unless ``by`` names them.
     """
+    own_names = loaded.frame.columns
     loaded, notes = renamed(loaded, kinds, mapping or {})
     frame = loaded.frame
-    _require(loaded.name, frame, required, one_of)
+    _require(loaded.name, frame, required, one_of, own_names)
     if loaded.delimited:
         frame = frame.rename(_quoted_slices(frame.columns, by))
         texts = [column for column, kind in kinds.items() if kind in (TEXT, UIDS)]
@@ -87,7 +88,7 @@ def typed(
     printed = [c.name for c in cells if c.dtype == pl.String and is_printed(c).any()]
     notes += [f"{loaded.name}: the cells of {name} are read as printed lists." for name in printed]
     joined = tuple(c.name for c in cells if c.name not in printed)
-    return Typed(table, tuple(problems), tuple(notes), tuple(frame.columns), joined)
+    return Typed(table, tuple(problems), tuple(notes), tuple(own_names), joined)
 
 
 def _quoted_slices(columns: Sequence[str], by: Sequence[str]) -> dict[str, str]:
@@ -160,12 +161,14 @@ def renamed(loaded: Loaded, kinds: Mapping[str, str], mapping: Mapping[str, str]
     return replace(loaded, frame=frame), notes
 
 
-def _require(name: str, frame: pl.DataFrame, required: tuple[str, ...], one_of: tuple[str, ...]) -> None:
+def _require(
+    name: str, frame: pl.DataFrame, required: tuple[str, ...], one_of: tuple[str, ...], own_names: Sequence[str]
+) -> None:
     missing = [column for column in required if column not in frame.columns]
     if one_of and not {*one_of} & {*frame.columns}:
         missing.append(f"{' or '.join(one_of)} (one of them is needed)")
     if missing:
-        raise InputError(missing_column(name, ", ".join(missing), frame.columns))
+        raise InputError(missing_column(name, ", ".join(missing), own_names))
 
 
 def missing_column(name: str, missing: str, there: Sequence[str]) -> Problem:

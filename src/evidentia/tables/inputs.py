@@ -56,7 +56,7 @@ class Reading:
         python = [f"mapping={dict(self.mapping)}"] if self.mapping else []
         python += [f"list_sep={self.list_sep!r}"] if self.list_sep else []
         python += [f"uids={self.uids!r}"] if self.uids != RUN else []
-        return f"{' '.join(self.options)} (in Python {', '.join(python)})"
+        return f"{' '.join(self.options)} (in Python evidentia.read_run(..., {', '.join(python)}))"
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -56,7 +56,9 @@ def _better(reading: Reading, problems: Sequence[Problem], given: Given, attempt
 def _advice(best: Reading, reading: Reading, left: Sequence[Problem]) -> str:
     guesses = {name: column for name, column in best.mapping.items() if name not in reading.mapping}
     listed = ", ".join(f"{name} may be {column}" for name, column in guesses.items())
+    taken = ", ".join(f"{name} from {column}" for name, column in reading.mapping.items())
+    auto = f"auto took {taken or 'nothing'}, and stops where it is not certain. " if reading.is_auto else ""
     opening = f"By names and content, {listed}. If so, add" if guesses else "All that is needed:"
     lacking = any(problem.code == "MISSING_COLUMN" for problem in left)
     rest = " That leaves what has no guess: map it in the same way." if lacking else ""
-    return f"{opening} {best.words}.{rest}"
+    return f"{auto}{opening} {best.words}.{rest}"

@@ -11,7 +11,7 @@ from typing import Any
 from evidentia.array_types import Floats
 from evidentia.errors import InputError, counted
 from evidentia.results.catalogue import Definition, resolve
-from evidentia.results.profiles import COMPARED_BY_DEFAULT, PER_CRITERION, PROFILES, Profile
+from evidentia.results.profiles import COMPARED_BY_DEFAULT, COMPARED_PER_CRITERION, PROFILES, Profile
 from evidentia.verify.deltas import Contest, Side, Terms, Want, delta_sheets
 from evidentia.verify.draws import Progress
 from evidentia.verify.evidence import Query, read_plain_queries, read_tune
@@ -254,7 +254,7 @@ def _expected(
 
 def _families(compared: Sequence[Definition], profile: Profile, criteria: Sequence[str]) -> dict[str, list[Want]]:
     """What p values are corrected over: the measures over all queries, and those of single criteria."""
-    named = {resolve(name, profile).definition for name in (*PER_CRITERION, "MRR", "MRR@10")}
+    named = {resolve(name, profile).definition for name in COMPARED_PER_CRITERION}
     single = [d for d in compared if d in named and not averaged(d)]
     return {
         "measures": [(d, ()) for d in compared],
