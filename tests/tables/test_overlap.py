@@ -96,7 +96,7 @@ def test_in_doubt_the_message_names_the_option_that_mends_it(mark: str) -> None:
     message = problem(doubtful(mark, mark))
     assert "4 rows whose ranked_sent_uids holds a separator other than |" in message
     assert repr(mark.join(["id"] * 4))[:20] in message
-    assert f"(in Python evidentia.read_run(..., list_sep={name!r}))" in message
+    assert f"list_sep={name!r})" in message
     assert same_lists(read_run(doubtful(mark, mark), list_sep=name), read_run(doubtful("|", "|")))
 
 
