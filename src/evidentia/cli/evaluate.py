@@ -56,7 +56,6 @@ def evaluate(
     """
     from evidentia import workflow
     from evidentia.measures import profile_named
-    from evidentia.report import start_drawing_engine, wants_report
 
     if out is not None:
         workflow.ensure_writable(out, force=force)
@@ -80,8 +79,6 @@ def evaluate(
         allow_disjoint=allow_disjoint,
         quiet=quiet,
     )
-    if out is not None and wants_report(False if no_report else None):
-        start_drawing_engine()
     with progress_bar("resampling", quiet=quiet or as_json) as progress:
         evaluation = workflow.evaluate(
             source,

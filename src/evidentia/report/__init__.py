@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 from evidentia.report import paper_formats  # noqa: F401 - registers how results are printed for a paper
@@ -13,7 +12,6 @@ from evidentia.report.write import write_curves, write_delta_tables, write_syste
 
 __all__ = [
     "Table",
-    "start_drawing_engine",
     "tables_of",
     "wants_report",
     "write_curves",
@@ -27,13 +25,6 @@ __all__ = [
 def wants_report(asked: bool | None) -> bool:
     """Whether to draw a report: as asked, else unless the environment says EVIDENTIA_NO_REPORT."""
     return not os.environ.get("EVIDENTIA_NO_REPORT") if asked is None else asked
-
-
-def start_drawing_engine() -> None:
-    """Start the engine in the background: that takes half a second and no Python."""
-    from evidentia.report.page.images import start_engine
-
-    Thread(target=start_engine, daemon=True).start()
 
 
 def write_report(folder: Path, **how: Any) -> list[str]:

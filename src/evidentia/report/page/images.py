@@ -38,13 +38,6 @@ def images(figures: Iterable[Figure], formats: Collection[str]) -> dict[str, byt
     return files
 
 
-def start_engine() -> None:
-    """Draw a point, so that the engine is there for the first figure."""
-    import vl_convert
-
-    vl_convert.vegalite_to_svg({"mark": "point", "data": {"values": [{}]}})
-
-
 @lru_cache(maxsize=64)  # a result that is evaluated and then verified draws its figures once
 def _svg(drawing: str) -> str:
     import vl_convert
