@@ -16,8 +16,9 @@ from typing import Any
 from evidentia.checks.folder import read_evaluation
 from evidentia.errors import InputError
 from evidentia.evaluation.files import manifest_of
+from evidentia.report.page.read import read_content
 from evidentia.report.page.record import PAGE, read_record
-from evidentia.results import Evaluation
+from evidentia.results import Evaluation, dumps, loads
 from evidentia.verifying import result_of
 
 __all__ = ["log_to_mlflow", "log_to_wandb"]
@@ -57,7 +58,8 @@ def log_to_mlflow(result: Evaluation | str | Path, *, prefix: str = "") -> str:
     Notes
     -----
     Metrics are the numbers over the whole run: ``nDCG_10``, ``nDCG_10_low``, ``nDCG_10_high``. Conventions and undefined values are
-    left out. Artifacts are ``summary.json`` and, where it is drawn, ``report.html``. No table of queries and no text is logged.
+    left out. Artifacts are ``summary.json``, with what the page shows for ids and without notes and messages of checks, and the
+    page where it is drawn. No table of queries and no text is logged.
 
     Examples
     --------
@@ -130,24 +132,34 @@ def _logged(result: object, prefix: str) -> Iterator[Logged]:
     """What is logged of a result; the files of one in memory exist inside only."""
     if isinstance(result, str | Path):
         folder = result_of(Path(result)).resolve()
-        yield _of(read_evaluation(folder, manifest_of(folder)), folder, prefix)
+        with tempfile.TemporaryDirectory() as temporary:
+            yield _of(read_evaluation(folder, manifest_of(folder)), folder, prefix, Path(temporary))
     elif isinstance(result, Evaluation):
         with tempfile.TemporaryDirectory() as temporary:
             folder = Path(temporary) / "result"
             result.save(folder)
-            yield _of(result, folder, prefix)
+            yield _of(result, folder, prefix, Path(temporary))
     else:
         raise InputError("Give an Evaluation, or the folder of a result.")
 
 
-def _of(evaluation: Evaluation, folder: Path, prefix: str) -> Logged:
+def _of(evaluation: Evaluation, folder: Path, prefix: str, temporary: Path) -> Logged:
     page = folder / PAGE
     if page.is_file():
         _refuse_open_page(folder)
     before = f"{_plain(prefix)}/" if prefix else ""
-    files = (folder / SUMMARY, page) if page.is_file() else (folder / SUMMARY,)
+    summary = temporary / SUMMARY
+    summary.write_text(_summary_without_ids(folder), encoding="utf-8")
+    files = (summary, page) if page.is_file() else (summary,)
     metrics = {before + name: value for name, value in metrics_of(evaluation).items()}
     return Logged(metrics, {before + name: value for name, value in _params(evaluation).items()}, files)
+
+
+def _summary_without_ids(folder: Path) -> str:
+    """The summary as the page has it; notes and messages of checks say where the first of something is, so they stay behind."""
+    summary = loads(read_content(folder).summary)
+    checks = [{key: value for key, value in check.items() if key != "message"} for check in summary["checks"]]
+    return dumps({key: value for key, value in summary.items() if key != "notes"} | {"checks": checks})
 
 
 def _refuse_open_page(folder: Path) -> None:

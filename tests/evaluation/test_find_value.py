@@ -275,3 +275,36 @@ def test_numbers_of_tools_that_are_not_always_installed(
     run: Run, ranked: tuple[Ranked, Ranked], name: str, number: Callable[[Ranked, Ranked], float]
 ) -> None:
     assert first(name, number(*ranked), run)
+
+
+def test_a_convention_is_called_one(tmp_path: Path) -> None:
+    table = tmp_path / "run.csv"
+    table.write_text("post_id,criterion_id,has_evidence,prob\np1,A,0,0.4\np2,A,0,0.6\n")
+    told = evidentia("explain", "AUROC", table, "--value", "0.5")
+    assert told.out.startswith("AUROC is 0.5 (no queries with evidence)")
+    assert "a convention, not a measurement: no queries with evidence" in told.out
+
+
+def test_a_group_that_is_not_there_is_refused(folder: Path) -> None:
+    told = evidentia("explain", "AUROC[criterion=nope]", folder / "per_query.csv", "--value", "0.5")
+    assert told.code == 2
+    assert "no group" in told.err
+
+
+@pytest.mark.parametrize("number", ["1e1000000", "1e400", "nan", "0." + "1" * 60])
+def test_a_number_that_nobody_prints_is_refused(number: str) -> None:
+    with pytest.raises(InputError, match="is not a number"):
+        GivenNumber.read(number)
+
+
+def test_a_value_above_1_is_read_as_per_cent_and_rows_count_in_words(folder: Path, run: Run) -> None:
+    number = 100 * metrics.roc_auc_score(run.queries.label, run.queries.prob)
+    told = evidentia("explain", "AUROC", folder / "per_query.csv", "--value", f"{number:.3f}")
+    assert f"{number:.3f}% was given" in told.out
+    assert "as it was asked" in told.out
+    assert f"(n = {len(run.queries):,})" in told.out
+
+
+def test_formulas_of_other_tools_are_pooled_and_not_offered_for_a_mean_over_criteria(run: Run) -> None:
+    search = searched("AUPRC(avg=criterion)", 0.5, run)
+    assert not [r for r in (*search.agreeing, *search.nearest) if "trapezoids" in " ".join(r.changes)]

@@ -18,7 +18,7 @@ import pytest
 
 import evidentia
 from cli.command import evidentia as command
-from evidentia.integrations import log_to_mlflow, log_to_wandb, metrics_of
+from evidentia.integrations import _logged, log_to_mlflow, log_to_wandb, metrics_of
 from evidentia.results import Estimate, Evaluation
 from evidentia.results.profiles import PROFILES, questionnaire_names, selective_names
 from evidentia.synth import synthetic_run
@@ -93,8 +93,10 @@ def test_mlflow_has_the_numbers_the_settings_and_the_files(folder: Path, mlflow:
         **{"profile": "contract", "seed": "7", "resamples": "50", "queries": "60", "posts": "20"},
         "interval_level": "0.95",
     }
-    names = ("report.html", "summary.json")
-    assert artifacts_of(mlflow, run) == {name: (folder / name).read_bytes() for name in names}
+    files = artifacts_of(mlflow, run)
+    assert set(files) == {"report.html", "summary.json"}
+    assert files["report.html"] == (folder / "report.html").read_bytes()
+    assert json.loads(files["summary.json"])["measures"] == summary(folder)
     assert mlflow.active_run() is None
     assert mlflow.get_run(run).info.status == "FINISHED"
     no_post_in(tmp_path / "mlruns")
@@ -129,7 +131,7 @@ def test_wandb_has_the_numbers_the_settings_and_the_files(folder: Path, wandb: M
         assert (run.config["profile"], run.config["posts"], run.config["resamples"]) == ("contract", 20, 50)
     assert list(tmp_path.glob("wandb/offline-run-*/run-*.wandb"))
     kept = {path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    assert {(folder / name).read_bytes() for name in ("report.html", "summary.json")} <= kept
+    assert (folder / "report.html").read_bytes() in kept
     no_post_in(tmp_path)
 
 
@@ -186,3 +188,16 @@ def test_only_results_are_logged(tmp_path: Path) -> None:
             log_to_mlflow(tmp_path)
         with pytest.raises(evidentia.InputError, match="Give an Evaluation"):
             log_to_mlflow({"AUROC": 0.9})  # type: ignore[arg-type]
+
+
+def test_no_note_and_no_check_names_a_topic(tmp_path: Path) -> None:
+    """The summary in the folder says which judged topic is not in the run; the one for a tracker does not."""
+    (tmp_path / "qrels").write_text("secret-post-1 0 a 1\nq2 0 b 1\n")
+    (tmp_path / "run").write_text("q2 Q0 b 1 0.5 x\n")
+    run = evidentia.read_trec(tmp_path / "qrels", tmp_path / "run")
+    evidentia.evaluate(run, measures="MRR", resamples=0, report=False).save(tmp_path / "out")
+    assert "secret-post-1" in (tmp_path / "out" / "summary.json").read_text()
+    with _logged(tmp_path / "out", "") as logged:
+        text = logged.files[0].read_text()
+    assert "secret-post-1" not in text
+    assert json.loads(text)["measures"] == summary(tmp_path / "out")

@@ -14,6 +14,7 @@ import numpy as np
 from evidentia.array_types import Bools, Floats
 from evidentia.errors import InputError, UnknownNameError, typed
 from evidentia.evaluation.compute import Computation, compute
+from evidentia.evaluation.estimates import reason_of
 from evidentia.evaluation.foreign import FOREIGN
 from evidentia.evaluation.plan import (
     Grouping,
@@ -36,6 +37,7 @@ TREC_EVAL = "equal scores by sentence id, descending, scores as 32-bit floats (t
 USUAL = (RANKED, TREC_EVAL)  # the rules that most numbers stem from
 WORST, BEST = "equal scores: evidence last", "equal scores: evidence first"
 FILLED = "every query; one without evidence scores 1"
+LONGEST = 40  # digits of a number that somebody printed
 FLOAT32 = 1e-6  # the error of tools that add up in single precision
 CLOSEST = 5
 
@@ -59,7 +61,7 @@ class GivenNumber:
             number = Decimal(plain)
         except InvalidOperation:
             number = Decimal("nan")
-        if not number.is_finite():
+        if not number.is_finite() or abs(number.adjusted()) > LONGEST or len(plain) > LONGEST:
             raise InputError(f"--value {typed(text)} is not a number. Write it as it was printed, for example 0.6266.")
         unit = Decimal(1).scaleb(int(number.as_tuple().exponent))
         scale = 100 if text.strip().endswith("%") else 1
@@ -79,6 +81,7 @@ class NumberReading:
     effort: int  # how far it is from what was asked
     value: float
     n: int | None = None  # units of its population
+    degenerate: str | None = None  # why the value is a convention
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,7 @@ class ValueSearch:
     name: str
     text: str
     given: GivenNumber
-    asked: float | None
+    asked: NumberReading | None
     agreeing: tuple[NumberReading, ...]
     nearest: tuple[NumberReading, ...]
     tried: int
@@ -109,7 +112,7 @@ def find_value(name: str, text: str, profile: Profile, runs: Mapping[str, Run]) 
         place = _Place(run, request.definition, group, words)
         for reading in place.readings(profile):
             readings.setdefault((reading.definition, reading.changes), reading)
-    asked = next((r.value for r in readings.values() if r.effort == 0), None)
+    asked = next((r for r in readings.values() if r.effort == 0), None)
     distinct = _by_value(readings.values())
     agreeing = [r for r in distinct if given.agrees(r.value)]
     if not agreeing:
@@ -210,12 +213,14 @@ class _Place:
         first = (self.words,) if self.words else ()
         for definition, grouping in wants:
             name, (effort, words) = definition.name(profile), definitions[definition]
-            sizes = computation.cell(definition, grouping).n
+            cell = computation.cell(definition, grouping)
             for more, cost, group, value in self._values(computation, definition, grouping):
                 kept = (word for word in words if more != (FILLED,) or word != definition.measure.choices["pop=all"])
-                n = int(sizes[grouping.groups.index(group)]) if group in grouping.groups else None
+                at = grouping.groups.index(group) if group in grouping.groups else None
+                n = None if at is None else int(cell.n[at])
+                reason = None if at is None else reason_of(definition, int(cell.outcome.flaws[at]))
                 changes = (*first, *kept, *more)
-                yield NumberReading(name + group_suffix(group), changes, start + effort + cost, value, n)
+                yield NumberReading(name + group_suffix(group), changes, start + effort + cost, value, n, reason)
         yield from self._foreign(profile, start, first)
 
     def _definitions(self, profile: Profile) -> dict[Definition, tuple[int, tuple[str, ...]]]:
@@ -245,7 +250,9 @@ class _Place:
             try:
                 return [grouping_of(self.group, self.run)]
             except InputError:
-                return []
+                if not self.words:  # the run as it was read has no such group
+                    raise
+                return []  # a part of it may lack one
         by = tuple(self.run.queries.slices)
         return groupings_of(definition, self._by_column, by, self.run)
 
@@ -286,7 +293,7 @@ class _Place:
             yield ("mean over posts of the mean of their queries",), 1, (), _mean_of_means(at, values, len(posts))
 
     def _foreign(self, profile: Profile, effort: int, words: tuple[str, ...]) -> Iterator[NumberReading]:
-        if self.group:
+        if self.group or isinstance(self.asked.kind, Macro):
             return
         queries, name = self.run.queries, self.asked.name(profile)
         asked = [

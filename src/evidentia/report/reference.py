@@ -179,14 +179,17 @@ def _pairs(console: Console, pairs: Mapping[str, str], title: str = "") -> None:
 def print_value_search(search: ValueSearch) -> None:
     """Which readings of a name give a number, those that change least first, and which are nearest otherwise."""
     console, given = Console(highlight=False), search.given
-    asked = "cannot be computed on this run" if search.asked is None else f"is {search.asked:.10g}"
+    asked = "cannot be computed on this run" if search.asked is None else f"is {search.asked.value:.10g}"
+    if search.asked is not None and search.asked.degenerate is not None:
+        asked += f" ({search.asked.degenerate})"
     console.print(f"[bold]{escape(search.name)}[/] {asked}; {search.text} was given.")
     console.print(f"{counted(search.tried, 'reading')} tried, {len(search.agreeing)} agree.\n")
     console.print(f"[bold]{'Agree, smallest change first' if search.agreeing else 'None agrees; the nearest'}[/]")
     for reading in search.agreeing[:LISTED] or search.nearest:
         size = "" if reading.n is None else f"  (n = {reading.n:,})"
         console.print(f"  {reading.value:<14.10g} {escape(reading.definition)}{size}", soft_wrap=True)
-        for words in reading.changes or ("as it was asked",):
+        reason = [] if reading.degenerate is None else [f"a convention, not a measurement: {reading.degenerate}"]
+        for words in (*(reading.changes or ("as it was asked",)), *reason):
             console.print(f"                 {escape(words)}", soft_wrap=True)
     if len(search.agreeing) > LISTED:
         console.print(f"  and {len(search.agreeing) - LISTED:,} more")
