@@ -16,7 +16,6 @@ from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.random import Generator, Philox
 from numpy.typing import NDArray
 
 from evidentia.array_types import Bools, Floats, Ints
@@ -76,7 +75,7 @@ class ResamplingPlan:
 @cache
 def _key(seed: int) -> int:
     """The seed as numpy reads it: one beyond 63 bits is rounded."""
-    state: Any = Philox(key=[seed, 0]).state
+    state: Any = np.random.Philox(key=[seed, 0]).state
     return int(state["state"]["key"][0])
 
 
@@ -84,13 +83,13 @@ class _Source:
     """Generators at the start of any replicate: the same as ``Generator(Philox(key=[seed, b]))``, without building it anew."""
 
     def __init__(self, seed: int) -> None:
-        self.bits = Philox(0)  # for one with a key numpy asks the system for entropy, which is slow
-        self.generator = Generator(self.bits)
+        self.bits = np.random.Philox(0)  # for one with a key numpy asks the system for entropy, which is slow
+        self.generator = np.random.Generator(self.bits)
         state: Any = self.bits.state
         self.key = [_key(seed), 0]  # lists: numpy is slow to read its own arrays one by one
         self.fresh: Any = state | {"state": {"counter": [0, 0, 0, 0], "key": self.key}, "buffer": [0, 0, 0, 0]}
 
-    def at(self, replicate: int) -> Generator:
+    def at(self, replicate: int) -> np.random.Generator:
         """The generator, set to where a replicate starts."""
         self.key[1] = replicate
         self.bits.state = self.fresh
