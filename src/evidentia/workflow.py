@@ -40,7 +40,7 @@ from evidentia.report.paper import Columns, PaperTable, paper_table, rows_of
 from evidentia.results import Comparison, Design, Evaluation
 from evidentia.results.evaluation import write_evaluation
 from evidentia.results.folder import another_folder
-from evidentia.results.notebook import Drawing, drawing_of
+from evidentia.results.notebook import Picture, drawing_of
 from evidentia.results.profiles import COMPARED_BY_DEFAULT
 from evidentia.stats.resampling import Progress
 from evidentia.tables import Run, read_run
@@ -177,7 +177,7 @@ def save_result(source: ResultSource, evaluation: Evaluation, folder: Path, *, f
 
 
 @drawing_of.register
-def draw_figure(result: Evaluation, name: str) -> Drawing:
+def draw_figure(result: Evaluation, name: str) -> Picture:
     """One figure of the report that this result would have."""
     from evidentia.report.page.images import images
     from evidentia.report.page.read import read_content
@@ -191,7 +191,7 @@ def draw_figure(result: Evaluation, name: str) -> Drawing:
         figures = {figure.name: figure for figure in page_parts(read_content(folder))["figures"]}
     if name not in figures:
         raise UnknownNameError(f"There is no figure {typed(name)} of this result. Figures are: {', '.join(figures)}.")
-    return Drawing(name, images([figures[name]], {"svg"})[f"{name}.svg"].decode())
+    return Picture(name, images([figures[name]], {"svg"})[f"{name}.svg"].decode())
 
 
 def _with_thresholds(run: Run, thresholds: Tuning | str | Path | None) -> tuple[Run, Tuning | None]:

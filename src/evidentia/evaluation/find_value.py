@@ -109,7 +109,7 @@ def find_value(name: str, text: str, profile: Profile, runs: Mapping[str, Run]) 
     group = request.group
     readings: dict[tuple[str, tuple[str, ...]], NumberReading] = {}
     for words, run in _variants(runs):
-        place = _Place(run, request.definition, group, words)
+        place = _Variant(run, request.definition, group, words)
         for reading in place.readings(profile):
             readings.setdefault((reading.definition, reading.changes), reading)
     asked = next((r for r in readings.values() if r.effort == 0), None)
@@ -193,7 +193,7 @@ def _orders(pool: Candidates, uids: np.ndarray[tuple[int], np.dtype[np.object_]]
 
 
 @dataclass(frozen=True, eq=False)
-class _Place:
+class _Variant:
     """One variant of the run, in which every definition is read in every group and as every mean of groups."""
 
     run: Run

@@ -14,7 +14,7 @@ from evidentia.errors import UnknownNameError
 from evidentia.results.attribution import Attribution
 from evidentia.results.curve import Curve
 from evidentia.results.estimate import Estimate, Finding, NotComputed, OtherDefinition
-from evidentia.results.notebook import Drawing, drawing_of, notebook_table, printed_as, to_pandas
+from evidentia.results.notebook import Picture, drawing_of, notebook_table, printed_as, to_pandas
 from evidentia.results.profiles import HEADLINE
 from evidentia.results.selective import SelectiveComparison
 from evidentia.results.strict_json import dumps_by_line
@@ -253,7 +253,7 @@ class Evaluation:
         """
         return printed_as(self, "md", rows=rows, columns=columns)
 
-    def plot(self, name: str) -> Drawing:
+    def plot(self, name: str) -> Picture:
         """Draw a figure of the report.
 
         Parameters
@@ -263,7 +263,7 @@ class Evaluation:
 
         Returns
         -------
-        Drawing
+        Picture
             A picture that shows itself in a notebook; ``svg`` holds it and ``save(path)`` writes it.
 
         Raises

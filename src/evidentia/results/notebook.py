@@ -48,7 +48,7 @@ def printed_as(result: object, form: str, **how: object) -> str:
 
 
 @dataclass(frozen=True)
-class Drawing:
+class Picture:
     """A figure that shows itself in a notebook."""
 
     name: str
@@ -63,7 +63,7 @@ class Drawing:
 
 
 @singledispatch
-def drawing_of(result: object, name: str) -> Drawing:
+def drawing_of(result: object, name: str) -> Picture:
     """A figure of a result by its name; whoever draws figures registers how."""
     raise InputError("There are no figures of this.")
 
