@@ -294,3 +294,13 @@ def test_pandas_frames_hold_what_polars_frames_hold(results: Path) -> None:
     assert comparison.to_pandas()["delta"].iloc[0] == comparison["AUROC"].delta
     with patch.dict(sys.modules, {"pandas": None}), pytest.raises(package.InputError, match="pip install pandas"):
         evaluation.to_pandas()
+
+
+def test_a_mark_is_never_about_another_value_than_the_printed_one(results: Path, tmp_path: Path) -> None:
+    turned = shutil.copytree(results / "plain", tmp_path / "turned")
+    rows = pl.read_csv(turned / "per_query.csv", infer_schema=False).drop("state", "tau_neg", "tau_pos")
+    rows.with_columns(prob=(1 - pl.col("prob").cast(float)).cast(str)).write_csv(turned / "per_query.csv")
+    words = ("--rows", "AUROC", "--resamples", 50, "-o", tmp_path / "t.md")
+    for order in ((turned, results / "better_5%"), (results / "better_5%", turned)):
+        refused(evidentia("table", *order, *words), "turned: AUROC in summary.json is not what", "`evidentia verify`")
+    assert not (tmp_path / "t.md").exists()

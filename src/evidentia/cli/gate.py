@@ -32,7 +32,8 @@ def gate(
     markdown: Annotated[Path | None, option("--markdown FILE", "Also write a checklist with reporting items.")] = None,
     junit: Annotated[Path | None, option("--junit FILE", "Also write JUnit XML, which every CI shows.")] = None,
     trust: Annotated[
-        bool, option("--trust-verification", "Believe the verification.json in OUT instead of verifying now.")
+        bool,
+        option("--trust-verification", "Believe the verification.json of OUT and BASELINE instead of verifying now."),
     ] = False,
     as_json: Annotated[bool, option("--json", "Print only the verdicts, as JSON.")] = False,
     quiet: options.Quiet = False,
@@ -49,17 +50,25 @@ def gate(
     from evidentia.tables import load_card
     from evidentia.verifying import verify_result
 
-    def recompute() -> Recomputed:
+    def recompute(folder: Path) -> Recomputed:
         with progress_bar("verifying", quiet=quiet or as_json) as progress:
-            verification = verify_result(out, read_only=True, progress=progress)
+            verification = verify_result(folder, read_only=True, progress=progress)
         return Recomputed(verification.comparisons, len(verification.mismatches))
 
     for file in (markdown, junit):
         if file is not None:
             refuse_inside_results(file)
     known = None if card is None else load_card(card)
-    drops = _drops(out, against, options.listed(max_drop), resamples, seed, quiet=quiet or as_json)
-    verdict = judge_folder(out, options.listed(target), card=known, drops=drops, recompute=None if trust else recompute)
+    baseline = None if against is None else options.result_of(against)
+    drops = _drops(out, baseline, options.listed(max_drop), resamples, seed, quiet=quiet or as_json)
+    verdict = judge_folder(
+        out,
+        options.listed(target),
+        card=known,
+        drops=drops,
+        against=baseline,
+        recompute=None if trust else recompute,
+    )
     if markdown is not None:
         _write(markdown, gate_markdown(verdict).encode())
     if junit is not None:
@@ -88,7 +97,7 @@ def _drops(
         )
     with progress_bar("resampling", quiet=quiet) as progress:
         comparison = workflow.compare(
-            options.result_of(against),
+            against,
             out,
             measures=[drop.name for drop in drops],
             resamples=resamples,

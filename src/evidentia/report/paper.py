@@ -22,6 +22,7 @@ DIFFERS, CONVENTION = "*", "\N{DAGGER}"
 COUNTS = frozenset({"Queries", "Positives", "TP", "TN", "FP", "FN"})
 BY_CRITERION = ("Positives", *PER_CRITERION)
 DIGITS = 3
+SAME = 1e-9  # sums in another order differ by less
 LINE = 90  # letters in a line of a page: tables that are wider are turned
 
 
@@ -79,6 +80,8 @@ def paper_table(
         cells = {name: {s: _estimate(e, name, s) for s, e in systems.items()} for name in names}
     else:
         cells = {name: _by_group(first, name, GROUPS[columns]) for name in names}
+    if comparison is not None:
+        _refuse_other_values(systems, comparison)
     tested = {(d.system, d.name): d for d in comparison.deltas} if comparison is not None else {}
     differing = {
         key for key, d in tested.items() if comparison and d.p_holm is not None and d.p_holm <= comparison.alpha
@@ -97,6 +100,18 @@ def paper_table(
     fitting = table if table.width <= max(LINE, turned.width) else turned
     shown_estimates = [e for estimates in cells.values() for e in estimates.values() if e is not None]
     return replace(fitting, notes=_notes(fitting, systems, shown_estimates, comparison))
+
+
+def _refuse_other_values(systems: Mapping[str, Evaluation], comparison: Comparison) -> None:
+    """A mark of significance belongs to the value that is printed: the rows of a result must give both."""
+    for d in (d for d in comparison.deltas if d.family == "measures"):
+        for system, value in ((d.baseline, d.baseline_value), (d.system, d.system_value)):
+            reported = systems[system][d.name].value
+            if not math.isclose(value, reported, rel_tol=SAME, abs_tol=SAME) and not math.isnan(value + reported):
+                raise InputError(
+                    f"{system}: {d.name} in summary.json is not what the queries of the result give, so a test would not be "
+                    "about it. Run `evidentia verify` on that folder: it lists what was changed."
+                )
 
 
 def _refuse_mixed(systems: Mapping[str, Evaluation], columns: Columns) -> None:
