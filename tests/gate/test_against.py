@@ -216,3 +216,27 @@ def test_what_cannot_be_is_refused_before_anything_is_computed(words: list[str],
     given = [w.replace("BAD", str(systems / "bad")).replace("GOOD", str(systems / "good")) for w in words]
     refused(evidentia("gate", systems / "good", *given, *QUICK), part)
     assert contents(systems) == before
+
+
+@pytest.mark.parametrize("option", ["--junit", "--markdown"])
+def test_only_what_an_earlier_gate_wrote_is_replaced(option: str, systems: Path, tmp_path: Path) -> None:
+    words = ("gate", systems / "good", "--target", "AUROC>=0.5", "-q")
+    keep, other = tmp_path / "keep.csv", tmp_path / "other.xml"
+    keep.write_text("<?xml version='1.0' encoding='utf-8'?>\n<testsuites name='mine'/>\n")
+    refused(evidentia(*words, option, keep), "keep.csv exists and was not written by " + option)
+    refused(evidentia(*words, option, tmp_path / ("x" * 300)), "Cannot write xxx")
+    refused(evidentia(*words, option, tmp_path), "exists and was not written by " + option)
+    assert evidentia(*words, "--markdown" if option == "--junit" else "--junit", other).code == 0
+    before = contents(tmp_path)
+    refused(evidentia(*words, option, other), "other.xml exists and was not written by " + option)
+    assert contents(tmp_path) == before
+    again = tmp_path / "again"
+    again.touch()  # as mktemp leaves it
+    assert [evidentia(*words, option, again).code for _ in range(2)] == [0, 0]  # as a CI does on each run
+
+
+def test_a_gate_writes_no_two_files_into_one(systems: Path, tmp_path: Path) -> None:
+    for second in (tmp_path / "g.x", tmp_path / "b" / ".." / "g.x"):
+        words = ("--target", "AUROC>=0.5", "--junit", tmp_path / "g.x", "--markdown", second)
+        refused(evidentia("gate", systems / "good", *words), "--markdown and --junit are both g.x")
+    assert list(tmp_path.iterdir()) == []

@@ -304,3 +304,13 @@ def test_a_mark_is_never_about_another_value_than_the_printed_one(results: Path,
     for order in ((turned, results / "better_5%"), (results / "better_5%", turned)):
         refused(evidentia("table", *order, *words), "turned: AUROC in summary.json is not what", "`evidentia verify`")
     assert not (tmp_path / "t.md").exists()
+
+
+@pytest.mark.parametrize("name", ["report.docx", "report.pdf", "my.tables"])
+def test_an_ending_that_no_table_has_is_refused(name: str, results: Path, tmp_path: Path) -> None:
+    words = ("table", results / "plain", "--rows", "AUROC", "-o", tmp_path / name)
+    refused(evidentia(*words), f"{name} has no ending of a table", ".tex, .md, .csv, .html, .xlsx")
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / name).mkdir()  # who has such a folder means it
+    assert evidentia(*words).code == 0
+    assert (tmp_path / name / "table.tex").is_file()
