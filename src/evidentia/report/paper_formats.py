@@ -169,8 +169,8 @@ def files_for(out: Path, formats: Iterable[str], *, force: bool) -> dict[str, Pa
 
 def write_paper(table: PaperTable, files: Mapping[str, Path]) -> None:
     """Write the table in every format; all files, or none."""
-    made = {name: FORMATS[name][1](table) for name in files}
-    contents = {files[name].name: c.encode() if isinstance(c, str) else c for name, c in made.items()}
+    rendered = {name: FORMATS[name][1](table) for name in files}
+    contents = {files[name].name: c.encode() if isinstance(c, str) else c for name, c in rendered.items()}
     folder = next(iter(files.values())).parent
     try:
         replace_files(folder, contents)
