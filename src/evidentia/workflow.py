@@ -10,7 +10,7 @@ from typing import Any
 
 from evidentia.checks import check_result
 from evidentia.checks.folder import read_evaluation
-from evidentia.errors import InputError, UnknownNameError, typed
+from evidentia.errors import InputError, UnknownNameError, counted, typed
 from evidentia.evaluation import (
     ensure_writable,
     evaluate_run,
@@ -329,11 +329,12 @@ def tabulate(
     progress: Progress | None = None,
 ) -> PaperTable:
     """The table for a paper of one result folder, or of several with tests against the first."""
+    _refuse_other_count(results, names)
     evaluations = [read_evaluation(folder.resolve(), manifest_of(folder)) for folder in results]
     columns = columns or ("systems" if len(results) > 1 else "criteria")
     rows = rows_of({str(i): e for i, e in enumerate(evaluations)}, rows, columns)
     if len(evaluations) == 1:
-        (called,) = names or [result_name(results[0].resolve())]
+        (called,) = names if names is not None else [result_name(results[0].resolve())]
         return paper_table({called: evaluations[0]}, rows=rows, columns=columns)
     comparison = compare(
         *results, names=names, measures=rows, resamples=resamples, seed=seed, alpha=alpha, progress=progress
@@ -350,10 +351,16 @@ def _made_with(result: RunSource, *, profile: str | None, measures: Sequence[str
     )
 
 
+def _refuse_other_count(results: Sequence[object], names: Sequence[str] | None) -> None:
+    if names is not None and len(names) != len(results):
+        raise InputError(
+            f"{counted(len(results), 'result')} but {counted(len(names), 'name')}: give each a name, or none."
+        )
+
+
 def _systems(results: Sequence[Run | RunSource], names: Sequence[str] | None) -> list[NamedRun]:
+    _refuse_other_count(results, names)
     called = list(names) if names is not None else _called(results)
-    if len(called) != len(results):
-        raise InputError(f"There are {len(results)} results but {len(called)} names.")
     runs = [result if isinstance(result, Run) else result.run for result in results]
     return [NamedRun(name, run) for name, run in zip(called, runs, strict=True)]
 

@@ -159,6 +159,21 @@ def test_the_latex_tables_have_the_same_rows_rounded(family: str, written: Path,
             )
 
 
+def test_a_p_value_is_never_none_in_latex(tmp_path: Path) -> None:
+    folders = [save(system(difficulty), tmp_path / name) for name, difficulty in (("good", 0.05), ("bad", 1.0))]
+    out = tmp_path / "out"
+    comparison = evidentia.compare(*folders, resamples=200, out=out, report=False)
+    assert 0 <= comparison["AUROC"].p < comparison["AUROC"].p_holm < 0.00005
+    path = out / "tables" / "deltas_measures.tex"
+    text = path.read_text(encoding="utf-8")
+    (row,) = [line for line in text.splitlines() if line.startswith("AUROC")]
+    assert row.split(" & ")[8:10] == [r"\textless{}0.0001"] * 2
+    assert evidentia.verify_result(out, read_only=True).passed
+    path.write_text(text.replace(r"\textless{}0.0001", "0.0000"), encoding="utf-8")
+    wrong = {mismatch.where for mismatch in evidentia.verify_result(out, read_only=True).mismatches}
+    assert any("deltas_measures.tex: row 1: cell 9" in where for where in wrong)
+
+
 def test_names_of_folders_and_criteria_cannot_become_commands_or_formulas(tmp_path: Path) -> None:
     odd = {"=1+1 & 5%": 0.3, "b_2 \\input{x} $#^~": 0.9}
     for name, difficulty in odd.items():

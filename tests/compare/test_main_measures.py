@@ -73,7 +73,7 @@ def test_a_made_up_choice_is_not_verified(folders: Path, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(("k", "depth"), [([2, 5], "5"), ([10, 50], "10")])
-def test_rankings_are_cut_at_ten_or_else_at_the_last_depth(k: list[int], depth: str, tmp_path: Path) -> None:
+def test_rankings_are_cut_at_ten_or_else_at_the_largest_depth(k: list[int], depth: str, tmp_path: Path) -> None:
     folders = [save(frame, tmp_path / name, k=k) for name, frame in {"good": GOOD, "bad": BAD}.items()]
     names = compared(evidentia.compare(*folders, resamples=200, out=tmp_path / "out", report=False))
     assert [name for name in names if "@" in name] == [
@@ -82,14 +82,31 @@ def test_rankings_are_cut_at_ten_or_else_at_the_last_depth(k: list[int], depth: 
     assert sound(tmp_path / "out")
 
 
+def test_rankings_are_cut_where_all_results_are_whatever_their_order(tmp_path: Path) -> None:
+    folders = {
+        name: save(GOOD, tmp_path / name, k=k)
+        for name, k in {"two": [2, 5], "three": [5, 7, 10], "plain": None}.items()
+    }
+    for names, depth in {("two", "three"): "5", ("three", "plain"): "10", ("two", "three", "plain"): "5"}.items():
+        for order in (names, names[::-1]):
+            out = tmp_path / " ".join(order)
+            comparison = evidentia.compare(*(folders[n] for n in order), resamples=200, out=out, report=False)
+            ranked = {name for name in compared(comparison) if "@" in name} - {"TPR@FPR=5%"}
+            assert ranked == {f"Recall@{depth}", f"MAP@{depth}", f"nDCG@{depth}"}
+            assert comparison.notes == ()
+            assert sound(out)
+
+
 def test_what_only_some_results_report_is_told(tmp_path: Path) -> None:
-    plain, deep = save(GOOD, tmp_path / "plain"), save(BAD, tmp_path / "deep", k=[3])
-    comparison = evidentia.compare(plain, deep, resamples=200, out=tmp_path / "out", report=False)
-    assert comparison.notes == (
-        "the results were made with different --k: 15 measures that all of them report are compared, "
-        "3 that only some report are left out",
-    )
-    assert sound(tmp_path / "out")
+    folders = [save(frame, tmp_path / name, k=k) for name, frame, k in (("two", GOOD, [2]), ("three", BAD, [3]))]
+    for order in (folders, folders[::-1]):
+        out = tmp_path / f"{order[0].name} first"
+        comparison = evidentia.compare(*order, resamples=200, out=out, report=False)
+        assert comparison.notes == (
+            "the results were made with different --k: 15 measures that all of them report are compared, "
+            "3 that only some report are left out",
+        )
+        assert sound(out)
 
 
 def test_measures_that_a_result_was_asked_for_are_all_compared(tmp_path: Path) -> None:

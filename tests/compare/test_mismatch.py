@@ -32,7 +32,7 @@ def test_a_mismatch_is_an_error_that_says_how_many_and_names_the_first() -> None
     assert message.startswith(
         "whole has 6 queries that another result lacks (first: post 'post-00007', criterion 'A.1')"
     )
-    assert 'on_mismatch="intersect"' in message
+    assert 'evidentia.compare(..., on_mismatch="intersect")' in message
     with pytest.raises(evidentia.InputError, match="whole has 6 queries that another result lacks"):
         evidentia.compare(fewer, whole, names=["fewer", "whole"], resamples=20)
 
@@ -81,6 +81,9 @@ def test_intersect_leaves_a_note_with_the_name_and_the_number(tmp_path: Path) ->
     save(without_posts(system(0.9), *FEWER), tmp_path / "fewer")
     two = (tmp_path / "whole", tmp_path / "fewer")
     refused(command("compare", *two, "--resamples", 20), "whole has 6 queries that another result lacks", "post-00007")
+    remedy = "`evidentia compare --on-mismatch intersect`"  # whichever command says so, it may lack the option itself
+    refused(command("table", *two, "-o", tmp_path / "t.md"), remedy)
+    refused(command("gate", two[1], "--against", two[0], "--max-drop", "AUROC:0.1"), remedy)
     asked = ("--on-mismatch", "intersect", "--resamples", 200, "--measures", "AUROC")
     ran = command("compare", *two, *asked)
     assert ran.code == 0

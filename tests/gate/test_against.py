@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
+import polars as pl
 import pytest
 
 import evidentia as package
@@ -77,7 +78,7 @@ def test_0_where_it_does_not_fall_behind_and_1_where_it_does(systems: Path) -> N
     better = evidentia("gate", systems / "good", "--against", systems / "bad", *words)
     assert (better.code, better.err) == (0, "")
     assert "against bad" in better.out
-    assert "The gate is open: 3 of 3 targets met, 4 of 4 conditions hold." in better.out
+    assert "The gate is open: 3 of 3 targets met, 5 of 5 conditions hold." in better.out
     worse = evidentia("gate", systems / "bad", "--against", systems / "good", *words)
     assert worse.code == 1
     assert "The gate is closed: 0 of 3 targets met" in worse.out
@@ -87,6 +88,36 @@ def test_0_where_it_does_not_fall_behind_and_1_where_it_does(systems: Path) -> N
 def test_a_result_never_falls_behind_itself(systems: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(systems / "bad", tmp_path / "copy")
     assert evidentia("gate", systems / "bad", "--against", copy, "--max-drop", "AUROC:0", *QUICK).code == 0
+
+
+def test_a_baseline_that_was_made_worse_closes_the_gate(systems: Path, tmp_path: Path) -> None:
+    baseline = shutil.copytree(systems / "good", tmp_path / "turned")
+    assert evidentia("verify", baseline, "-q").code == 0
+    rows = pl.read_csv(baseline / "per_query.csv", infer_schema=False)
+    turned = rows.with_columns(prob=(1 - pl.col("prob").cast(float)).cast(str))
+    turned.write_csv(baseline / "per_query.csv")
+    before = contents(baseline)
+    words = ("gate", systems / "bad", "--against", baseline, "--max-drop", "AUROC:0.01", *QUICK)
+    ran = evidentia(*words)
+    assert (ran.code, ran.err) == (1, "")
+    assert "1 of 1 targets met, 4 of 5 conditions hold." in ran.out
+    assert "no Baseline independently verified: " in " ".join(ran.out.split())
+    assert contents(baseline) == before
+    trusting = " ".join(evidentia(*words, "--trust-verification").out.split())
+    assert "no Baseline independently verified: files were changed after the verification" in trusting
+
+
+def test_a_trusted_baseline_is_named_as_such(systems: Path, tmp_path: Path) -> None:
+    new, baseline = (shutil.copytree(systems / name, tmp_path / name) for name in ("good", "bad"))
+    words = ("gate", new, "--against", baseline, "--max-drop", "AUROC:0.01", *QUICK, "--trust-verification")
+    assert evidentia("verify", new, "-q").code == 0
+    assert "no Baseline independently verified: there is no verification.json" in " ".join(
+        evidentia(*words).out.split()
+    )
+    assert evidentia("verify", baseline, "-q").code == 0
+    ran = evidentia(*words)
+    assert ran.code == 0
+    assert " ".join(ran.out.split()).count("(as verification.json says; not recomputed here)") == 2
 
 
 def test_targets_are_asked_for_beside_drops_only_where_they_are_named(systems: Path) -> None:
@@ -125,7 +156,7 @@ def test_the_junit_file_fails_where_the_gate_is_closed(which: tuple[str, str], s
     outcomes = [case[0].tag for case in cases]
     assert (root.tag, suite.tag, {case.tag for case in cases}) == ("testsuites", "testsuite", {"testcase"})
     assert set(outcomes) <= {"failure", "skipped", "system-out"}
-    assert len(cases) == 2 + 4 + len(content["checks"])
+    assert len(cases) == 2 + 5 + len(content["checks"])
     counts = {
         "tests": len(cases),
         "failures": outcomes.count("failure"),
@@ -185,3 +216,27 @@ def test_what_cannot_be_is_refused_before_anything_is_computed(words: list[str],
     given = [w.replace("BAD", str(systems / "bad")).replace("GOOD", str(systems / "good")) for w in words]
     refused(evidentia("gate", systems / "good", *given, *QUICK), part)
     assert contents(systems) == before
+
+
+@pytest.mark.parametrize("option", ["--junit", "--markdown"])
+def test_only_what_an_earlier_gate_wrote_is_replaced(option: str, systems: Path, tmp_path: Path) -> None:
+    words = ("gate", systems / "good", "--target", "AUROC>=0.5", "-q")
+    keep, other = tmp_path / "keep.csv", tmp_path / "other.xml"
+    keep.write_text("<?xml version='1.0' encoding='utf-8'?>\n<testsuites name='mine'/>\n")
+    refused(evidentia(*words, option, keep), "keep.csv exists and was not written by " + option)
+    refused(evidentia(*words, option, tmp_path / ("x" * 300)), "Cannot write xxx")
+    refused(evidentia(*words, option, tmp_path), "exists and was not written by " + option)
+    assert evidentia(*words, "--markdown" if option == "--junit" else "--junit", other).code == 0
+    before = contents(tmp_path)
+    refused(evidentia(*words, option, other), "other.xml exists and was not written by " + option)
+    assert contents(tmp_path) == before
+    again = tmp_path / "again"
+    again.touch()  # as mktemp leaves it
+    assert [evidentia(*words, option, again).code for _ in range(2)] == [0, 0]  # as a CI does on each run
+
+
+def test_a_gate_writes_no_two_files_into_one(systems: Path, tmp_path: Path) -> None:
+    for second in (tmp_path / "g.x", tmp_path / "b" / ".." / "g.x"):
+        words = ("--target", "AUROC>=0.5", "--junit", tmp_path / "g.x", "--markdown", second)
+        refused(evidentia("gate", systems / "good", *words), "--markdown and --junit are both g.x")
+    assert list(tmp_path.iterdir()) == []

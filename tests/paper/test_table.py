@@ -54,7 +54,7 @@ def test_criteria_down_the_page_where_they_are_many_and_measures_few(results: Pa
     assert (ran.code, ran.err) == (0, "")
     lines = cells(tmp_path / "new" / "table.csv")
     assert lines[0] == ["Criterion", "AUROC ↑", "nDCG@10 ↑", "F1 (gate) ↑"]
-    assert [line[0] for line in lines[1:]] == ["A.1", "A.2", "A.3", "A.4", "all"]
+    assert [line[0] for line in lines[1:]] == ["A.1", "A.2", "A.3", "A.4", "all (pooled)"]
     measures = summary(results / "plain")
     assert lines[2][1] == as_printed(measures["AUROC[criterion=A.2]"])
     assert lines[5][1:] == [as_printed(measures[name]) for name in ("AUROC", "nDCG@10", "F1(t=gate)")]
@@ -63,7 +63,7 @@ def test_criteria_down_the_page_where_they_are_many_and_measures_few(results: Pa
 def test_measures_down_the_page_where_that_fits_a_line(results: Path, tmp_path: Path) -> None:
     names = ("--rows", "Positives,TP(t=gate)", "--columns", "criteria")
     assert evidentia("table", results / "plain", *names, "-o", tmp_path / "t.csv").code == 0
-    assert cells(tmp_path / "t.csv")[0] == ["Measure", "A.1", "A.2", "A.3", "A.4", "all"]
+    assert cells(tmp_path / "t.csv")[0] == ["Measure", "A.1", "A.2", "A.3", "A.4", "all (pooled)"]
     counts = [str(int(summary(results / "plain")[f"Positives[criterion=A.{i}]"]["value"])) for i in range(1, 5)]
     assert cells(tmp_path / "t.csv")[1][:5] == ["With evidence", *counts]
 
@@ -124,13 +124,15 @@ def test_equal_values_are_both_bold_and_measures_without_a_better_side_never(res
 
 
 def test_a_criterion_that_is_called_all_keeps_its_number(results: Path) -> None:
-    frame = pl.read_csv(results / "plain" / "per_query.csv").with_columns(pl.col("criterion_id").replace("A.2", "all"))
+    frame = pl.read_csv(results / "plain" / "per_query.csv").with_columns(
+        pl.col("criterion_id").replace("A.2", "all (pooled)")
+    )
     text = package.evaluate(frame, measures="AUROC", resamples=0).to_markdown(columns="criteria")
     own = summary(results / "plain")["AUROC[criterion=A.2]"]["value"]
     whole = summary(results / "plain")["AUROC"]["value"]
     head, line = (line for line in text.splitlines() if line.startswith(("| Measure", "| AUROC")))
     shown = dict(zip(head.split(" | ")[1:], line.split(" | ")[1:], strict=True))
-    assert (shown["all"], shown["every criterion |"]) == (f"{own:.3f}", f"{whole:.3f} |")
+    assert (shown["all (pooled)"], shown["every criterion |"]) == (f"{own:.3f}", f"{whole:.3f} |")
 
 
 def test_counts_are_not_tested(results: Path, tmp_path: Path) -> None:
@@ -147,7 +149,7 @@ def test_folds_have_their_mean_and_spread(results: Path, tmp_path: Path) -> None
     entry = summary(results / "plain")["AUROC"]
     turned = cells(tmp_path / "t.csv")
     assert turned[-1] == ["mean ± SD", f"{entry['fold_mean']:.3f} ± {entry['fold_std']:.3f}"]
-    assert [line[0] for line in turned] == ["Fold", "0", "1", "2", "3", "4", "all", "mean ± SD"]
+    assert [line[0] for line in turned] == ["Fold", "0", "1", "2", "3", "4", "all (pooled)", "mean ± SD"]
 
 
 def test_a_convention_is_marked_and_never_the_best() -> None:
@@ -223,7 +225,7 @@ def test_files_that_are_there_stay_without_force(results: Path, tmp_path: Path) 
         (["--rows", "TPR(tuned)@FPR=5%"], ["was not computed", "TUNE rows"]),
         (["--columns", "posts"], ["--columns must be systems, criteria or folds"]),
         (["--format", "pdf"], ["There is no format 'pdf'"]),
-        (["--names", "A,B"], ["There are 1 results but 2 names"]),
+        (["--names", "A,B"], ["1 result but 2 names"]),
         (["--rows", "ExactMatch", "--columns", "criteria"], ["ExactMatch is not reported by criterion"]),
     ],
 )
@@ -276,7 +278,7 @@ def test_a_result_in_memory_has_its_tables(results: Path) -> None:
     assert f"AUROC $\\uparrow$ & {evaluation['AUROC'].value:.3f} \\\\" in evaluation.to_latex(["AUROC"])
     lines = evaluation.to_markdown(["AUROC"], columns="folds").splitlines()
     assert lines[0] == "Results, by fold (240 queries from 60 posts)"
-    assert "| Measure | 0 | 1 | 2 | 3 | 4 | all | mean ± SD |" in lines
+    assert "| Measure | 0 | 1 | 2 | 3 | 4 | all (pooled) | mean ± SD |" in lines
     comparison = package.compare(results / "plain", results / "better_5%", measures="AUROC,Brier", resamples=300)
     text = comparison.to_markdown()
     delta = comparison["Brier"]
@@ -294,3 +296,43 @@ def test_pandas_frames_hold_what_polars_frames_hold(results: Path) -> None:
     assert comparison.to_pandas()["delta"].iloc[0] == comparison["AUROC"].delta
     with patch.dict(sys.modules, {"pandas": None}), pytest.raises(package.InputError, match="pip install pandas"):
         evaluation.to_pandas()
+
+
+def test_a_mark_is_never_about_another_value_than_the_printed_one(results: Path, tmp_path: Path) -> None:
+    turned = shutil.copytree(results / "plain", tmp_path / "turned")
+    rows = pl.read_csv(turned / "per_query.csv", infer_schema=False).drop("state", "tau_neg", "tau_pos")
+    rows.with_columns(prob=(1 - pl.col("prob").cast(float)).cast(str)).write_csv(turned / "per_query.csv")
+    words = ("--rows", "AUROC", "--resamples", 50, "-o", tmp_path / "t.md")
+    for order in ((turned, results / "better_5%"), (results / "better_5%", turned)):
+        refused(evidentia("table", *order, *words), "turned: AUROC in summary.json is not what", "`evidentia verify`")
+    assert not (tmp_path / "t.md").exists()
+
+
+@pytest.mark.parametrize("name", ["report.docx", "report.pdf", "my.tables"])
+def test_an_ending_that_no_table_has_is_refused(name: str, results: Path, tmp_path: Path) -> None:
+    words = ("table", results / "plain", "--rows", "AUROC", "-o", tmp_path / name)
+    refused(evidentia(*words), f"{name} has no ending of a table", ".tex, .md, .csv, .html, .xlsx")
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / name).mkdir()  # who has such a folder means it
+    assert evidentia(*words).code == 0
+    assert (tmp_path / name / "table.tex").is_file()
+
+
+@pytest.mark.parametrize("names", ["", ",", "one", "one,two,three"])
+def test_names_are_as_many_as_results(names: str, results: Path, tmp_path: Path) -> None:
+    words = ("--names", names, "--rows", "AUROC", "-o", tmp_path / "t.md")
+    count = len(names.replace(",", " ").split())
+    named = f"{count} name{'' if count == 1 else 's'}: give each a name, or none."
+    refused(evidentia("table", results / "plain", results / "better_5%", *words), f"2 results but {named}")
+    if count != 1:
+        refused(evidentia("table", results / "plain", *words), f"1 result but {named}")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_name_becomes_mathematics_or_is_struck_out(results: Path, tmp_path: Path) -> None:
+    words = ("--names", "$x$,~~old~~", "--rows", "AUROC", "--resamples", 50, "-o", tmp_path / "t.md")
+    assert evidentia("table", results / "plain", results / "better_5%", *words).code == 0
+    text = (tmp_path / "t.md").read_text()
+    assert "\\$x\\$" in text
+    assert "\\~\\~old\\~\\~" in text
+    assert re.findall(r"(?<!\\)[$~]", text) == []

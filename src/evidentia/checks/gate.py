@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import index
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from evidentia.tables import DatasetCard
 UNVERIFIED = "run `evidentia verify` first"
 TRUSTED = "as verification.json says; not recomputed here"
 VERIFIED = "Independently verified"
+BASELINE = "Baseline independently verified"
 
 
 @dataclass(frozen=True)
@@ -69,12 +70,13 @@ def judge_folder(
     *,
     card: DatasetCard | None = None,
     drops: tuple[DropJudgement, ...] = (),
-    recompute: Callable[[], Recomputed] | None = None,
+    against: Path | None = None,
+    recompute: Callable[[Path], Recomputed] | None = None,
 ) -> Gate:
     """Put a result folder through the gate; nothing is written.
 
-    Who asks for ``drops`` alone is not asked for the usual targets too. ``recompute`` verifies the folder, after everything that
-    could be refused at once; without it verification.json is believed.
+    Who asks for ``drops`` alone is not asked for the usual targets too. ``recompute`` verifies the folder, and the baseline that
+    it is held ``against``, after everything that could be refused at once; without it verification.json is believed.
     """
     subject = read_subject(folder, card=card)
     evaluation = subject.evaluation
@@ -86,12 +88,23 @@ def judge_folder(
     checks = check_subject(subject)
     by_code = {finding.code: finding for finding in checks}
     conditions = (
-        written(folder, by_code["FILE001"]) if recompute is None else recomputed(recompute()),
+        written(folder, by_code["FILE001"]) if recompute is None else recomputed(recompute(folder)),
+        *(() if against is None else (_baseline(against, recompute),)),
         all_passed(checks),
         thresholds(by_code["TUNE001"], by_code["TUNE002"]),
         Condition("Intervals are present", by_code["INT001"].status == "passed", by_code["INT001"].message),
     )
     return Gate(folder.resolve().name, evaluation, manifest_of(folder), judgements, conditions, checks, drops)
+
+
+def _baseline(folder: Path, recompute: Callable[[Path], Recomputed] | None) -> Condition:
+    """What a result must not fall behind is verified like the result: who lowers a baseline passes it."""
+    if recompute is not None:
+        condition = recomputed(recompute(folder))
+    else:
+        files = next(finding for finding in check_subject(read_subject(folder)) if finding.code == "FILE001")
+        condition = written(folder, files)
+    return replace(condition, title=BASELINE)
 
 
 def recomputed(verification: Recomputed, aside: str = "") -> Condition:

@@ -32,7 +32,8 @@ def gate(
     markdown: Annotated[Path | None, option("--markdown FILE", "Also write a checklist with reporting items.")] = None,
     junit: Annotated[Path | None, option("--junit FILE", "Also write JUnit XML, which every CI shows.")] = None,
     trust: Annotated[
-        bool, option("--trust-verification", "Believe the verification.json in OUT instead of verifying now.")
+        bool,
+        option("--trust-verification", "Believe the verification.json of OUT and BASELINE instead of verifying now."),
     ] = False,
     as_json: Annotated[bool, option("--json", "Print only the verdicts, as JSON.")] = False,
     quiet: options.Quiet = False,
@@ -42,24 +43,29 @@ def gate(
     Exit codes: 0 all met and everything passed, 1 otherwise, 2 not a result folder or a malformed target.
     """
     from evidentia.checks.gate import Recomputed, judge_folder
-    from evidentia.evaluation.files import refuse_inside_results
     from evidentia.report.gate import gate_markdown, print_gate
     from evidentia.report.gate_files import gate_document, gate_junit
     from evidentia.results import dumps
     from evidentia.tables import load_card
     from evidentia.verifying import verify_result
 
-    def recompute() -> Recomputed:
+    def recompute(folder: Path) -> Recomputed:
         with progress_bar("verifying", quiet=quiet or as_json) as progress:
-            verification = verify_result(out, read_only=True, progress=progress)
+            verification = verify_result(folder, read_only=True, progress=progress)
         return Recomputed(verification.comparisons, len(verification.mismatches))
 
-    for file in (markdown, junit):
-        if file is not None:
-            refuse_inside_results(file)
+    _refuse_places(markdown, junit)
     known = None if card is None else load_card(card)
-    drops = _drops(out, against, options.listed(max_drop), resamples, seed, quiet=quiet or as_json)
-    verdict = judge_folder(out, options.listed(target), card=known, drops=drops, recompute=None if trust else recompute)
+    baseline = None if against is None else options.result_of(against)
+    drops = _drops(out, baseline, options.listed(max_drop), resamples, seed, quiet=quiet or as_json)
+    verdict = judge_folder(
+        out,
+        options.listed(target),
+        card=known,
+        drops=drops,
+        against=baseline,
+        recompute=None if trust else recompute,
+    )
     if markdown is not None:
         _write(markdown, gate_markdown(verdict).encode())
     if junit is not None:
@@ -69,6 +75,38 @@ def gate(
     elif not quiet:
         print_gate(verdict)
     options.exit_unless(verdict.open)
+
+
+def _refuse_places(markdown: Path | None, junit: Path | None) -> None:
+    """Refuse to write over anything but what an earlier gate wrote there, as a CI does on each run."""
+    from evidentia.evaluation.files import refuse_inside_results
+    from evidentia.report.gate import CHECKLIST_TITLE
+    from evidentia.report.gate_files import JUNIT_START
+
+    if markdown is not None and junit is not None and markdown.resolve() == junit.resolve():
+        raise InputError(f"--markdown and --junit are both {markdown.name}. Name two files.")
+    for option_name, file, start in (
+        ("--markdown", markdown, CHECKLIST_TITLE.encode()),
+        ("--junit", junit, JUNIT_START),
+    ):
+        if file is None:
+            continue
+        refuse_inside_results(file)
+        if not _is_replaceable(file, start):
+            raise OutputError(
+                f"{file.name} exists and was not written by {option_name} of an earlier gate. Name another file."
+            )
+
+
+def _is_replaceable(file: Path, start: bytes) -> bool:
+    """Whether nothing would be lost: there is no such file, an empty one, or one that starts like those of this kind."""
+    try:
+        if not file.exists():
+            return True
+        content = file.read_bytes() if file.is_file() else b"no file"
+        return not content or content.startswith(start)
+    except OSError as error:
+        raise OutputError(f"Cannot write {file.name}: {error.strerror}.") from None
 
 
 def _drops(
@@ -88,7 +126,7 @@ def _drops(
         )
     with progress_bar("resampling", quiet=quiet) as progress:
         comparison = workflow.compare(
-            options.result_of(against),
+            against,
             out,
             measures=[drop.name for drop in drops],
             resamples=resamples,

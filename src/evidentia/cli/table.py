@@ -8,7 +8,6 @@ from typing import Annotated
 from evidentia.cli import options
 from evidentia.cli.options import argument, option
 from evidentia.cli.progress import progress_bar
-from evidentia.errors import InputError
 
 
 def table(
@@ -39,20 +38,17 @@ def table(
     from evidentia.report.paper_formats import files_for, write_paper
 
     files = files_for(out, options.listed(formats), force=force)
-    called = options.listed(names) or None
-    if called is not None and len(called) != len(results):
-        raise InputError(f"There are {len(results)} results but {len(called)} names.")
     with progress_bar("resampling", quiet=quiet) as progress:
-        made = workflow.tabulate(
+        paper_table = workflow.tabulate(
             [options.result_of(folder) for folder in results],
             rows=options.listed(rows),
             columns=None if columns is None else options.choice("--columns", columns, COLUMNS),
-            names=called,
+            names=None if names is None else options.listed(names),
             resamples=resamples,
             seed=seed,
             alpha=alpha,
             progress=progress,
         )
-    write_paper(made, files)
+    write_paper(paper_table, files)
     if not quiet:
         print(f"the table is in {', '.join(str(path) for path in files.values())}")

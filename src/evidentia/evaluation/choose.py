@@ -28,15 +28,15 @@ def choose(
     if measures is not None:
         return MeasureChoice(chosen, tuple(measures), asked=True)
     explicit = any(result.options.get("measures") is not None for result in results)
-    main = None if every or explicit else _main(chosen, results[0].options.get("k") if results else None)
+    main = None if every or explicit else _main(chosen, [result.options.get("k") for result in results])
     if results:
         return _inherited(results, chosen, main, explicit=explicit)
     names = [name for name in chosen.names() if main is None or resolve(name, chosen).definition in main]
     return MeasureChoice(chosen, tuple(names))
 
 
-def _main(profile: Profile, ks: Sequence[str] | None) -> frozenset[Definition]:
-    return frozenset(resolve(name, profile).definition for name in profile.compared(ks))
+def _main(profile: Profile, ks: Sequence[Sequence[str] | None]) -> frozenset[Definition]:
+    return frozenset(resolve(name, profile).definition for name in profile.compared(*ks))
 
 
 def _shared_profile(results: Sequence[RunSource]) -> str:

@@ -103,7 +103,9 @@ def align(systems: Sequence[NamedRun], on_mismatch: OnMismatch) -> tuple[list[Na
     for system, mine in zip(systems, keys, strict=True):
         extra = sorted(set(mine) - shared)
         if extra and on_mismatch == "error":
-            remedy = spelled("--on-mismatch intersect", 'on_mismatch="intersect"')
+            remedy = spelled(
+                "`evidentia compare --on-mismatch intersect`", 'evidentia.compare(..., on_mismatch="intersect")'
+            )
             raise InputError(
                 f"{system.name} has {counted(len(extra), 'query', 'queries')} that another result lacks "
                 f"(first: post {shown(extra[0][0])}, criterion {shown(extra[0][1])}). Evaluate the same queries, or compare "

@@ -17,6 +17,7 @@ from evidentia.report.show import fixed
 from evidentia.report.write import markdown_text
 from evidentia.results import Delta, Estimate, Finding
 
+CHECKLIST_TITLE = "# Publication gate: "
 COLOURS = {"met": "green", "not met": "red", "not decidable": "yellow"}
 
 
@@ -88,7 +89,7 @@ def _verdict(gate: Gate) -> str:
 def gate_markdown(gate: Gate) -> str:
     """A checklist that can stand beside a paper: nothing of the queries is in it but counts and ids of measures."""
     parts = [
-        f"# Publication gate: {markdown_text(gate.name)}",
+        f"{CHECKLIST_TITLE}{markdown_text(gate.name)}",
         "The gate is open." if gate.open else "The gate is closed.",
         "Research software, not a medical device.",
         "## Targets",

@@ -14,6 +14,7 @@ from evidentia.checks.gate import Gate
 from evidentia.checks.targets import Judgement
 
 GATE_SCHEMA = "evidentia.gate/1"
+JUNIT_START = b"<?xml version='1.0' encoding='utf-8'?>\n<testsuites name=\"evidentia gate "
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 

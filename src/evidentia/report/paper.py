@@ -22,6 +22,7 @@ DIFFERS, CONVENTION = "*", "\N{DAGGER}"
 COUNTS = frozenset({"Queries", "Positives", "TP", "TN", "FP", "FN"})
 BY_CRITERION = ("Positives", *PER_CRITERION)
 DIGITS = 3
+SAME = 1e-9  # sums in another order differ by less
 LINE = 90  # letters in a line of a page: tables that are wider are turned
 
 
@@ -79,6 +80,8 @@ def paper_table(
         cells = {name: {s: _estimate(e, name, s) for s, e in systems.items()} for name in names}
     else:
         cells = {name: _by_group(first, name, GROUPS[columns]) for name in names}
+    if comparison is not None:
+        _refuse_other_values(systems, comparison)
     tested = {(d.system, d.name): d for d in comparison.deltas} if comparison is not None else {}
     differing = {
         key for key, d in tested.items() if comparison and d.p_holm is not None and d.p_holm <= comparison.alpha
@@ -99,6 +102,18 @@ def paper_table(
     return replace(fitting, notes=_notes(fitting, systems, shown_estimates, comparison))
 
 
+def _refuse_other_values(systems: Mapping[str, Evaluation], comparison: Comparison) -> None:
+    """A mark of significance belongs to the value that is printed: the rows of a result must give both."""
+    for d in (d for d in comparison.deltas if d.family == "measures"):
+        for system, value in ((d.baseline, d.baseline_value), (d.system, d.system_value)):
+            reported = systems[system][d.name].value
+            if not math.isclose(value, reported, rel_tol=SAME, abs_tol=SAME) and not math.isnan(value + reported):
+                raise InputError(
+                    f"{system}: {d.name} in summary.json is not what the queries of the result give, so a test would not be "
+                    "about it. Run `evidentia verify` on that folder: it lists what was changed."
+                )
+
+
 def _refuse_mixed(systems: Mapping[str, Evaluation], columns: Columns) -> None:
     """Columns of one table have one meaning."""
     if columns != "systems" and len(systems) > 1:
@@ -110,8 +125,8 @@ def _refuse_mixed(systems: Mapping[str, Evaluation], columns: Columns) -> None:
     profiles = {e.profile for e in systems.values()}
     levels = {e.interval.get("level") for e in systems.values() if e.resamples}
     if len(profiles) > 1 or len(levels) > 1:
-        what = "profiles" if len(profiles) > 1 else "levels of intervals"
-        raise InputError(f"The results were made with different {what}. Evaluate them alike for one table.")
+        setting = "profiles" if len(profiles) > 1 else "levels of intervals"
+        raise InputError(f"The results were made with different {setting}. Evaluate them alike for one table.")
 
 
 def rows_of(systems: Mapping[str, Evaluation], rows: Sequence[str], columns: Columns) -> tuple[str, ...]:
@@ -151,7 +166,9 @@ def _by_group(evaluation: Evaluation, name: str, column: str) -> dict[str, Estim
     estimates = {value: evaluation.measures.get(name + group_suffix(((column, value),))) for value in values}
     if not any(estimates.values()):
         raise InputError(f"{name} is not reported by {column} in this result.")
-    whole = "all" if "all" not in values else f"every {column}"  # somebody's criterion may be called so
+    whole = (
+        "all (pooled)" if "all (pooled)" not in values else f"every {column}"
+    )  # somebody's criterion may be called so
     return {**estimates, whole: evaluation[name]}
 
 
@@ -230,8 +247,8 @@ def _legend(estimates: Sequence[Estimate]) -> Iterator[str]:
     over: dict[str, dict[str, str]] = {}
     for e in estimates:
         label, short = e.label.partition(" (")[0], heading(e.measure)
-        told = label.lower().startswith(short.partition(" (")[0].lower())
-        over.setdefault(e.population, {})[short] = short if told else f"{short}: {label}"
+        repeated = label.lower().startswith(short.partition(" (")[0].lower())
+        over.setdefault(e.population, {})[short] = short if repeated else f"{short}: {label}"
     for population, words in over.items():
         yield f"Over {population}: {'; '.join(words.values())}."
     if any("t=gate" in e.measure for e in estimates):
@@ -248,12 +265,12 @@ def _tests(comparison: Comparison | None) -> str:
     if comparison is None:
         return ""
     sizes = sorted({comparison.tests(s) for s in comparison.systems[1:]})
-    told = [
+    holm_note = [
         f"{DIFFERS} Differs from {comparison.systems[0]}: p at most {comparison.alpha:g}, paired by post "
         f"({comparison.resamples:,} bootstrap resamples, seed {comparison.seed}), corrected by Holm's method for "
         f"{' or '.join(counted(size, 'test') for size in sizes)} of each system."
     ]
-    return " ".join((told if any(sizes) else []) + [f"{note[:1].upper()}{note[1:]}." for note in comparison.notes])
+    return " ".join((holm_note if any(sizes) else []) + [f"{note[:1].upper()}{note[1:]}." for note in comparison.notes])
 
 
 def comparison_table(comparison: Comparison) -> PaperTable:

@@ -154,6 +154,10 @@ def files_for(out: Path, formats: Iterable[str], *, force: bool) -> dict[str, Pa
     own = by_ending.get(out.suffix.lower())
     if own is not None and asked not in {(), (own,)}:
         raise InputError(f"{out.name} is one file, and not of --format {','.join(asked)}. Name a folder for several.")
+    if own is None and out.suffix and not out.is_dir():
+        raise InputError(
+            f"{out.name} has no ending of a table. Endings are: {', '.join(by_ending)}; a folder has none."
+        )
     files = {own: out} if own else {name: out / f"{STEM}{FORMATS[name][0]}" for name in asked or ("latex",)}
     refuse_inside_results(out)
     there = [path.name for path in files.values() if path.exists()]
@@ -165,8 +169,8 @@ def files_for(out: Path, formats: Iterable[str], *, force: bool) -> dict[str, Pa
 
 def write_paper(table: PaperTable, files: Mapping[str, Path]) -> None:
     """Write the table in every format; all files, or none."""
-    made = {name: FORMATS[name][1](table) for name in files}
-    contents = {files[name].name: c.encode() if isinstance(c, str) else c for name, c in made.items()}
+    rendered = {name: FORMATS[name][1](table) for name in files}
+    contents = {files[name].name: c.encode() if isinstance(c, str) else c for name, c in rendered.items()}
     folder = next(iter(files.values())).parent
     try:
         replace_files(folder, contents)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from evidentia.report.show import shown
+from evidentia.report.show import chance, shown
 from evidentia.report.tables import ABOUT, Table, Value, delta_tables, tables_of
 from evidentia.results import Comparison, Curve, Evaluation
 from evidentia.results.headings import heading
@@ -35,6 +35,7 @@ _LATEX = {
 
 _LONG = frozenset({"definition", "warnings"})  # these stay in the CSV
 NAMES = frozenset({"measure", "name"})  # columns that name measures
+P_VALUES = frozenset({"p", "p_holm"})
 
 
 def write_tables(evaluation: Evaluation, folder: Path) -> None:
@@ -108,7 +109,7 @@ def latex(table: Table) -> str:
     marks, notes = _numbered_warnings(table, len(kept))
     notes = "".join(_note(f"{name}: {words}", len(kept)) for name, words in shared.items()) + notes
     head = " & ".join(latex_text(heading(table.columns[i]) if i else table.columns[i]) for i in kept)
-    rows = [[_latex_cell(row[i], name=table.columns[i] in NAMES) for i in kept] for row in table.rows]
+    rows = [[_latex_cell(row[i], table.columns[i]) for i in kept] for row in table.rows]
     body = "\n".join(
         " & ".join([f"{first}{mark}", *rest]) + r" \\" for (first, *rest), mark in zip(rows, marks, strict=True)
     )
@@ -159,14 +160,14 @@ def markdown_text(words: str) -> str:
     >>> markdown_text("a_b <i>")
     'a\\\\_b &lt;i&gt;'
     """
-    for letter in "\\`*_[]<>|#":
+    for letter in "\\`*_[]<>|#$~":
         words = words.replace(letter, {"<": "&lt;", ">": "&gt;"}.get(letter, f"\\{letter}"))
     return " ".join(words.split())
 
 
-def _latex_cell(value: Value, *, name: bool = False) -> str:
+def _latex_cell(value: Value, column: str) -> str:
     if value is None:
         return "--"
     if isinstance(value, str):
-        return latex_text(heading(value) if name else value)
-    return shown(value)
+        return latex_text(heading(value) if column in NAMES else value)
+    return latex_text(chance(value)) if column in P_VALUES else shown(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -72,10 +73,11 @@ class Profile:
             *self.extra,
         )
 
-    def compared(self, ks: Sequence[str] | None = None) -> tuple[str, ...]:
-        """The main measures, each question once; rankings are cut at 10, or else at the last of the depths."""
-        depths = tuple(ks or self.ks)
-        depth = "10" if "10" in depths else depths[-1]
+    def compared(self, *ks: Sequence[str] | None) -> tuple[str, ...]:
+        """The main measures, each question once; rankings are cut at 10, or else at the largest depth that all ``ks`` have."""
+        depths = [set(map(str, own or self.ks)) for own in ks or (None,)]
+        shared = set.intersection(*depths) or set.union(*depths)
+        depth = "10" if "10" in shared else max(shared, key=lambda k: (int(k) if k.isdecimal() else math.inf, k))
         return tuple(name.replace("@10", f"@{depth}") for name in COMPARED)
 
     def _per_criterion(self) -> tuple[str, ...]:

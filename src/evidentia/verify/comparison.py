@@ -139,8 +139,8 @@ def _choice(options: Mapping[str, Any], made_with: Sequence[Mapping[str, Any]], 
     explicit = any(settings["measures"] is not None for settings in made_with)
     asked = [_own(settings, profile) for settings in made_with or ({"measures": None, "k": None, "dual": False},)]
     if measures == COMPARED_BY_DEFAULT and not explicit:
-        depths = made_with[0]["k"] if made_with else None
-        main = {resolve(name, profile).definition.expanded for name in profile.compared(depths)}
+        depths = [settings["k"] for settings in made_with]
+        main = {resolve(name, profile).definition.expanded for name in profile.compared(*depths)}
         asked = [{name: entry for name, entry in names.items() if name in main} for names in asked]
     of_groups = dict.fromkeys(name for names in asked for name, (_, group) in names.items() if group)
     reported = [{d.expanded: (name, d) for name, (d, group) in names.items() if not group} for names in asked]

@@ -104,12 +104,21 @@ def check_latex(folder: ResultFolder, sheet: Sheet, tally: Tally) -> None:
     tally.exact(f"{where}: foot", lines[len(before) + len(sheet.rows) :], after)
     for number, (line, row, mark) in enumerate(zip(lines[len(before) :], sheet.rows, marks, strict=False), 1):
         cells = [_named(row[at]) if sheet.columns[at] in ("measure", "name") else row[at] for at in kept]
+        cells = [
+            _chance(cell) if sheet.columns[at] in ("p", "p_holm") else cell
+            for at, cell in zip(kept, cells, strict=True)
+        ]
         _check_row(f"{where}: row {number}", line, cells, mark, tally)
 
 
 def _named(cell: Cell) -> Cell:
     """A measure as a table for readers calls it."""
     return heading(cell) if isinstance(cell, str) else cell
+
+
+def _chance(cell: Cell) -> Cell:
+    """A p value that four decimals would show as none, or nearly, is said to be below the least of them."""
+    return "<0.0001" if isinstance(cell, float) and cell < 0.0001 else cell
 
 
 def _check_row(where: str, line: str, row: Sequence[Cell], mark: str, tally: Tally) -> None:
