@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from evidentia.tables.cells import COUNT, FLAG, NUMBER, converted, filled
-from evidentia.tables.lists import is_printed, unprinted
+from evidentia.tables.lists import WORD, is_printed, unprinted
 from evidentia.tables.queries import STATES
 
 # by canonical name: names that mean nothing else, and names that may mean it
@@ -67,7 +67,6 @@ for _canonical, _names in NAMES.items():
 LONG_ONLY = ("sent_uid", "is_gold", "score")
 _ROW_LISTS = ("gold_sent_uids", "ranked_sent_uids", "selected_sent_uids")
 _PRINTABLE = re.compile(r"[\w.:#@/+ -]{1,64}", re.ASCII)
-_PART = r"[^|;,\s]+"
 _MOST_FOLDS = 100
 _MOST_IDS = 20
 
@@ -238,7 +237,7 @@ def _holds_uids(column: pl.Series) -> bool:
     text = _filled(column)
     if is_printed(text).any():
         return unprinted(text).null_count() == 0
-    parts = text.str.extract_all(_PART).explode().drop_nulls()
+    parts = text.str.extract_all(WORD).explode().drop_nulls()
     return len(parts) > 0 and bool(parts.str.contains(r"\d").mean() >= 0.9) and not _is_score_text(text)  # type: ignore[operator]
 
 
