@@ -155,7 +155,19 @@ def _is_key(frame: pl.DataFrame, taken: Mapping[str, str], is_long: bool) -> boo
     """Whether the ids name every row once, with fold and split where they are there."""
     columns = [taken.get(name, name) for name in (*_KEY[: 3 if is_long else 2], "fold", "split")]
     there = [c for c in columns if c in frame.columns]
-    return bool(frame.select(pl.struct(there).is_duplicated().any().not_()).item()) if there else False
+    unique = bool(there) and not frame.select(pl.struct(there).is_duplicated().any()).item()
+    query = columns[:2]
+    return unique and (not {*query} <= {*there} or _are_queries(frame, *query))
+
+
+def _are_queries(frame: pl.DataFrame, post: str, criterion: str) -> bool:
+    """Whether posts outnumber criteria and stand in several queries, which no number of a row does; a lone criterion may be."""
+    posts, criteria, queries = (
+        frame[post].n_unique(),
+        frame[criterion].n_unique(),
+        frame.select(post, criterion).n_unique(),
+    )
+    return criteria == 1 or criteria < posts < queries
 
 
 def _by_content(
