@@ -192,7 +192,7 @@ def _load_json(content: Content) -> Loaded:
         raise refusal("NOT_AN_ARRAY", name=content.name)
     if not document:
         raise refusal("EMPTY_FILE", name=content.name)
-    lines = "\n".join(json.dumps(row, ensure_ascii=False) for row in document)
+    lines = "\n".join(json.dumps(row) for row in document)
     try:
         return replace(_load_jsonl(replace(content, data=lines.encode())), place=_row)
     except InputError as error:  # of a row that is a line there only
