@@ -170,6 +170,12 @@ def test_ids_that_hold_a_sign_are_read_as_they_are(form: str, ranked: float, top
     assert read_run(simulated(form, "|", ranked, 0.3, top=top)).notes == ()
 
 
+def test_a_few_ids_with_a_sign_do_not_make_lists_of_a_file_that_has_lists() -> None:
+    frame = rows().with_columns(pl.col("ranked_sent_uids") + pl.Series(["", "", "", "|the last"]))
+    frame = frame.with_columns(gold_sent_uids=pl.Series([*frame["gold_sent_uids"][:3], ""]))
+    assert read_run(frame).queries.n_ranked.tolist() == [4, 4, 4, 5]
+
+
 def test_native_lists_and_tune_rows_are_looked_at_too() -> None:
     lists = rows(";", ";").with_columns(pl.col("gold_sent_uids", "ranked_sent_uids").str.split("|"))
     assert "whose ranked_sent_uids" in problem(lists)

@@ -118,8 +118,8 @@ def _cut_in_rows(frame: pl.DataFrame, joined: Mapping[str, pl.Series], name: str
 
     A row speaks for the whole where one occurs in the other list, or where a part comes twice in a list, as the document of
     composite ids does. It speaks for parts where one of them occurs in the other list; where all uids have the same number
-    of parts, as composite ids have, all must. Equal lists tell nothing. Where no row speaks, only composite ids may have
-    the separator.
+    of parts, as composite ids have, all must. Equal lists tell nothing. Where no row speaks, the cells are lists unless
+    ids are composite or another separator already makes lists of some.
     """
     composite = len({n for column in joined for n in _parts(_flat(frame[column]), name).list.len().unique()}) == 1
     votes = []
@@ -129,7 +129,8 @@ def _cut_in_rows(frame: pl.DataFrame, joined: Mapping[str, pl.Series], name: str
             whole = frame[rows].select(pl.col(column).alias(short) for column, short in zip(pair, "ab", strict=True))
             votes.append(_votes(whole.cast(pl.List(pl.String)), name, composite))
     for_whole, for_parts = (sum(count) for count in zip((0, 0), *votes, strict=True))
-    return for_parts > for_whole or bool(votes and not for_whole and not composite)
+    in_use = any((frame[column].list.len() > 1).any() for column, odd in joined.items() if len(odd))
+    return for_parts > for_whole or bool(votes and not for_whole and not composite and not in_use)
 
 
 def _votes(whole: pl.DataFrame, name: str, composite: bool) -> tuple[int, int]:
