@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -217,19 +218,27 @@ def _load_xlsx(content: Content) -> Loaded:
             io.BytesIO(content.data), engine="calamine", infer_schema_length=None, drop_empty_rows=False
         )
         book = fastexcel.read_excel(content.data)
-        tops = [book.load_sheet(at, header_row=None, n_rows=1, dtypes="string") for at in range(len(book.sheet_names))]
+        names = book.load_sheet(0, header_row=None, n_rows=1, dtypes="string").to_polars().row(0)
     except (*_POLARS_ERRORS, fastexcel.FastExcelError):
         raise refusal("BROKEN_XLSX", name=content.name) from None
-    _refuse_repeated(
-        content.name, [str(name) for name in tops[0].to_polars().row(0) if name is not None], "row of names"
-    )
+    _refuse_repeated(content.name, [str(name) for name in names if name is not None], "row of names")
     rows = np.flatnonzero(frame.select(pl.any_horizontal(pl.all().is_not_null())).to_series().to_numpy())
-    others = sum(top.height > 0 for top in tops[1:])
+    others = sum(_has_cells(book, at) for at in range(1, len(book.sheet_names)))
     unread = f"{content.name}: the first sheet is read, and not what is in {counted(others, 'further sheet')}."
     return Loaded(
         *(content.name, frame[rows], lambda row: _row(int(rows[row])), content.sha256),
         notes=(unread,) if others else (),
     )
+
+
+def _has_cells(book: Any, at: int) -> bool:
+    """Whether a sheet of a workbook holds any cell; one that is a chart cannot be loaded."""
+    from fastexcel import FastExcelError
+
+    try:
+        return bool(book.load_sheet(at, header_row=None, n_rows=1).height)
+    except FastExcelError:
+        return False
 
 
 def _load_parquet(content: Content) -> Loaded:
