@@ -175,3 +175,10 @@ def test_all_problems_are_found_in_one_pass(write: Write):
     )
     codes = {problem.code for problem in validate_run(path)}
     assert codes == {"MISSING_ID", "DUPLICATE_QUERY", "PROB_RANGE", "PROB_MISSING", "UNKNOWN_STATE", "DUPLICATE_UID"}
+
+
+def test_uids_that_clash_with_the_post_in_front_are_not_answered_with_the_same_option(write: Write) -> None:
+    path = write("post_id,criterion_id,gold_sent_uids", "a,A,b:s1", "a:b,A,s1")
+    message = the_problem(path, "UID_IN_TWO_POSTS", uids="post")
+    says(message, "1 row ", "line 3", "without colons")
+    assert "--uids" not in message

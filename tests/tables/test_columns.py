@@ -7,7 +7,7 @@ import pytest
 
 import evidentia
 from evidentia.errors import InputError
-from evidentia.tables import read_run
+from evidentia.tables import read_run, validate_run
 
 from .conftest import Write, says, the_problem
 
@@ -173,3 +173,18 @@ def test_a_missing_prob_under_another_name_is_hinted_at(column: str, write: Writ
     with pytest.raises(InputError, match=f"prob={column}"):
         evidentia.evaluate(run, measures=["AUROC"], resamples=0)
     assert read_run(path, mapping={"prob": column}).notes == ()
+
+
+@pytest.mark.parametrize("word", ["nan", "NaN", "none", "None", "null", "NULL", "<NA>", "NaT", " nan "])
+@pytest.mark.parametrize("column", ["gold_sent_uids", "ranked_sent_uids", "selected_sent_uids"])
+def test_a_word_for_a_missing_value_is_no_uid(word: str, column: str) -> None:
+    columns = {"post_id": ["1", "2", "3"], "criterion_id": ["A"] * 3, "gold_sent_uids": ["s1", "", ""]}
+    columns[column] = ["s1", word, word]
+    for frame in (
+        pl.DataFrame(columns),
+        pl.DataFrame(columns).with_columns(pl.col(column).str.strip_chars().str.split("|")),
+    ):
+        for uids in ("run", "post"):
+            message = the_problem(frame, "MISSING_AS_TEXT", uids=uids)
+            says(message, f"2 rows whose {column}", "row 2", "Write an empty cell")
+    assert not validate_run(pl.DataFrame(columns | {column: ["s1", "nan1", "s_none"]}))

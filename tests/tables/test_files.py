@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -185,3 +186,18 @@ def test_numbers_of_very_many_digits_are_texts(write: Write):
     assert set(codes) == {"TEXT_AS_LABEL", "MISSING_PAIR"}
     assert natural(["A" + "9" * 5000, "A10", "A010", "A9"]) == ("A9", "A010", "A10", "A" + "9" * 5000)
     assert by_number(["9" * 5000, "10", "9"]) == ("10", "9", "9" * 5000)
+
+
+def test_json_and_jsonl_read_half_a_surrogate_pair_alike(write: Write) -> None:
+    row = r'{"post_id":"\ud800","criterion_id":"A","has_evidence":1}'
+    ids = [
+        read_run(write(text, name=name)).frame["post_id"][0]
+        for text, name in ((row, "a.jsonl"), (f"[{row}]", "a.json"))
+    ]
+    assert ids[0] == ids[1]
+
+
+def test_a_lazy_frame_that_cannot_be_collected_is_no_traceback(tmp_path: Path) -> None:
+    for lazy in (pl.scan_csv(tmp_path / "secret.csv"), pl.LazyFrame({"a": [1]}).select("secret")):
+        message = the_problem(lazy, "BROKEN_QUERY")
+        assert "secret" not in message

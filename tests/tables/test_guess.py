@@ -131,6 +131,8 @@ def test_what_auto_took_is_printed_and_recorded(tmp_path: Path) -> None:
         lambda frame: frame.rename({"doc_id": "id"}),  # a name that may mean other things
         lambda frame: frame.with_columns(post=pl.col("doc_id")),  # two columns that may be meant
         lambda frame: frame.with_columns(doc_id=pl.lit("d1")),  # no key
+        lambda frame: frame.with_columns(symptom=pl.Series(range(6))),  # the number of the row
+        lambda frame: frame.with_columns(doc_id=pl.Series(range(6))),
         lambda frame: frame.with_columns(doc_id=pl.lit("I have not slept in days, and nothing helps")),  # a text
         lambda frame: frame.rename({"gold_ids": "gold"}),  # gold sentences, or a label
     ],
@@ -141,6 +143,24 @@ def test_auto_takes_nothing_in_doubt(change) -> None:
         read_run(frame, mapping="auto", uids="post")
     assert caught.value.problems[0].code == "MISSING_COLUMN"
     assert "slept" not in str(caught.value)
+
+
+def test_auto_reads_two_tables_with_names_of_their_own_and_is_advised_for_them() -> None:
+    run = (
+        pl.DataFrame(OWN)
+        .select(doc_id="doc", symptom="label_id")
+        .with_columns(gold_ids=pl.Series(["d1:s_1", "", "d2:s_1", "", "", "d3:s_1"]))
+    )
+    keys = run.select(note_id="doc_id", criterion="symptom")
+    pool = pl.concat([keys.with_columns(sentence_id=pl.col("note_id") + f":s_{i}", similarity=0.5 * i) for i in (1, 2)])
+    message = validate_run(run, candidates=pool)[0].message
+    says(message, "All that is needed: --map auto (in Python evidentia.read_run(..., mapping='auto')).")
+    note = read_run(run, candidates=pool, mapping="auto").notes[0]
+    says(
+        note,
+        "post_id from doc_id",
+        "; of the candidates: post_id from note_id, criterion_id from criterion, sent_uid from",
+    )
 
 
 def test_a_column_with_two_readings_is_only_proposed() -> None:

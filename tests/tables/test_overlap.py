@@ -6,6 +6,7 @@ import json
 import warnings
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -126,8 +127,53 @@ def test_a_separator_is_a_sign(list_sep: str) -> None:
 def test_signs_that_may_belong_to_an_id_are_not_taken_for_separators(gold: list[str], ranked: list[str]) -> None:
     frame = pl.DataFrame({"post_id": [1, 2], "criterion_id": ["A", "A"]})
     frame = frame.with_columns(gold_sent_uids=pl.Series(gold), ranked_sent_uids=pl.Series(ranked))
-    codes = [one.code for one in validate_run(frame)]
-    assert codes == ["SEPARATOR"] or read_run(frame).queries.n_gold.tolist() == [1, 1]
+    codes = {one.code for one in validate_run(frame)}
+    assert codes == {"SEPARATOR"} or read_run(frame).queries.n_gold.tolist() == [1, 1]
+
+
+def simulated(
+    form: str, mark: str, ranked: float, alone: float, *, end: str = "", top: int | None = None
+) -> pl.DataFrame:
+    """60 posts, of which a share has one sentence, and of whose gold a share is ranked."""
+    random = np.random.default_rng(7)
+    rows = []
+    for post in range(60):
+        size = 1 if random.random() < alone else int(random.integers(2, 8))
+        names = [form.format(post, i) for i in random.permutation(size)]
+        gold = names[: random.integers(0, min(size, 3) + 1)]
+        kept = random.permutation([name for name in names if name not in gold or random.random() < ranked])[:top]
+        lists = [mark.join(part) + (end if len(part) else "") for part in (gold, kept)]
+        rows.append(
+            {"post_id": f"p{post}", "criterion_id": "A", "gold_sent_uids": lists[0], "ranked_sent_uids": lists[1]}
+        )
+    return pl.DataFrame(rows)
+
+
+@pytest.mark.parametrize("form", ["s{}_{}", "p{},{}", "p{} {}"])
+@pytest.mark.parametrize(("mark", "end"), [(";", ""), (";", ";"), ("; ", "")])
+@pytest.mark.parametrize(("ranked", "alone"), [(0.1, 0.1), (0.3, 0.5), (0.1, 0.9), (0.9, 0.1)])
+def test_joined_lists_are_never_read_as_single_ids(form: str, mark: str, end: str, ranked: float, alone: float) -> None:
+    plain = read_run(simulated(form, "|", ranked, alone))
+    frame = simulated(form, mark, ranked, alone, end=end)
+    if codes := {one.code for one in validate_run(frame)}:
+        assert codes == {"SEPARATOR"}
+        codes = {one.code for one in validate_run(frame, list_sep=";")}
+        assert codes == ({"EMPTY_UID"} if end else set())  # which asks for no separator at the ends
+    else:
+        assert same_lists(read_run(frame), plain)
+
+
+@pytest.mark.parametrize("form", ["p{},{}", "p{} {}", "post {}, s {}"])
+@pytest.mark.parametrize("ranked", [0.1, 0.9])
+@pytest.mark.parametrize("top", [None, 1])
+def test_ids_that_hold_a_sign_are_read_as_they_are(form: str, ranked: float, top: int | None) -> None:
+    assert read_run(simulated(form, "|", ranked, 0.3, top=top)).notes == ()
+
+
+def test_a_few_ids_with_a_sign_do_not_make_lists_of_a_file_that_has_lists() -> None:
+    frame = rows().with_columns(pl.col("ranked_sent_uids") + pl.Series(["", "", "", "|the last"]))
+    frame = frame.with_columns(gold_sent_uids=pl.Series([*frame["gold_sent_uids"][:3], ""]))
+    assert read_run(frame).queries.n_ranked.tolist() == [4, 4, 4, 5]
 
 
 def test_native_lists_and_tune_rows_are_looked_at_too() -> None:

@@ -117,3 +117,9 @@ def test_a_subclass_is_a_frame_and_a_column_is_none() -> None:
     assert len(read_run(Mine(PLAIN))) == 4
     with pytest.raises(InputError, match="a Series is not a table"):
         evidentia.read_run(pd.Series([1]))
+
+
+def test_half_a_surrogate_pair_is_no_traceback() -> None:
+    halves = pd.Series(["\ud800", "b", "c", "d"], dtype=object)
+    with pytest.raises(InputError, match="'post_id' has values of several types, or none that a table can hold"):
+        read_run(pd.DataFrame(PLAIN).assign(post_id=halves))

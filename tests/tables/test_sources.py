@@ -29,8 +29,8 @@ EXPECTED = read_run(pl.DataFrame(ROWS, schema_overrides={"prob": pl.Float64})).f
 CSV = b"post_id,criterion_id,prob,gold_sent_uids,ranked_sent_uids\np1,A,0.75,s1|s2,s2|s1\np2,A,1,,s3\np10,A,0.5,s4,s5|s4\n"
 
 
-def sheet(rows: list[dict[str, object]]) -> bytes:
-    """A small Excel file, as its parts are said to be."""
+def sheet(rows: list[dict[str, object]], *further: list[dict[str, object]]) -> bytes:
+    """A small Excel file with a sheet of each table, as its parts are said to be."""
 
     def cell(value: object) -> str:
         if value is None:
@@ -39,21 +39,29 @@ def sheet(rows: list[dict[str, object]]) -> bytes:
             return f'<c t="inlineStr"><is><t>{value}</t></is></c>'
         return f"<c><v>{value}</v></c>"
 
-    lines = [list(rows[0]), *([row[name] for name in rows[0]] for row in rows)]
-    data = "".join(f"<row>{''.join(map(cell, line))}</row>" for line in lines)
+    def data(rows: list[dict[str, object]]) -> str:
+        lines = [list(rows[0]), *([row[name] for name in rows[0]] for row in rows)] if rows else []
+        return "".join(f"<row>{''.join(map(cell, line))}</row>" for line in lines)
+
     main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
     rel = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
     package = "http://schemas.openxmlformats.org/package/2006"
+    numbered = list(enumerate((rows, *further), 1))
+    named = "".join(f'<sheet name="s{n}" sheetId="{n}" r:id="r{n}"/>' for n, _ in numbered)
+    targets = "".join(
+        f'<Relationship Id="r{n}" Type="{rel}/worksheet" Target="worksheets/sheet{n}.xml"/>' for n, _ in numbered
+    )
     parts = {
         "[Content_Types].xml": f'<Types xmlns="{package}/content-types"><Default Extension="xml" ContentType="application/xml"/>'
         '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/></Types>',
         "_rels/.rels": f'<Relationships xmlns="{package}/relationships">'
         f'<Relationship Id="r1" Type="{rel}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
-        "xl/workbook.xml": f'<workbook xmlns="{main}" xmlns:r="{rel}"><sheets>'
-        '<sheet name="a" sheetId="1" r:id="r1"/></sheets></workbook>',
-        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{package}/relationships">'
-        f'<Relationship Id="r1" Type="{rel}/worksheet" Target="worksheets/sheet1.xml"/></Relationships>',
-        "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{main}"><sheetData>{data}</sheetData></worksheet>',
+        "xl/workbook.xml": f'<workbook xmlns="{main}" xmlns:r="{rel}"><sheets>{named}</sheets></workbook>',
+        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{package}/relationships">{targets}</Relationships>',
+        **{
+            f"xl/worksheets/sheet{n}.xml": f'<worksheet xmlns="{main}"><sheetData>{data(table)}</sheetData></worksheet>'
+            for n, table in numbered
+        },
     }
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -182,3 +190,16 @@ def test_excel_files_name_the_extra_where_it_is_missing(tmp_path: Path, monkeypa
     (tmp_path / "run.xlsx").write_bytes(sheet(ROWS))
     monkeypatch.setitem(sys.modules, "fastexcel", None)
     refused(evidentia("evaluate", tmp_path / "run.xlsx"), "run.xlsx", "pip install 'evidentia[xlsx]'")
+
+
+def test_excel_sheets_with_a_repeated_column_blank_rows_or_further_sheets(tmp_path: Path) -> None:
+    path = tmp_path / "run.xlsx"
+    path.write_bytes(sheet([row | {"pro&#98;": 0.25} for row in ROWS]))  # the same name, spelled otherwise in XML
+    says(the_problem(path, "DUPLICATE_COLUMN"), "1 repeated column name (row of names: 'prob')")
+    blank = dict.fromkeys(ROWS[0])
+    path.write_bytes(sheet([ROWS[0], blank, blank, ROWS[1] | {"prob": 7.5}, ROWS[2]]))
+    says(the_problem(path, "PROB_RANGE"), "1 row ", "(first: row 4, post 'p2'")
+    path.write_bytes(sheet([ROWS[0], blank, *ROWS[1:]], ROWS, [], ROWS))
+    run = read_run(path)
+    assert run.frame.equals(EXPECTED)
+    assert run.notes == ("run.xlsx: the first sheet is read, and not what is in 2 further sheets.",)

@@ -115,8 +115,11 @@ def _leaves_post(pool: Pool, uid: Ints, run: Table) -> list[Problem]:
     return uid_problem(run, "RANKING_LEAVES_POST", "ranked_sent_uids", bad, candidates=pool.table.name)
 
 
-def uid_in_two_posts(tables: list[Table], pool: Table | None, uid: Ints) -> list[Problem]:
-    """Find uids that stand for sentences of two posts, anywhere in the run or its candidates."""
+def uid_in_two_posts(tables: list[Table], pool: Table | None, uid: Ints, *, within_post: bool) -> list[Problem]:
+    """Find uids that stand for sentences of two posts, anywhere in the run or its candidates.
+
+    ``within_post`` says that uids have their post in front already.
+    """
     pieces = [(t, c, lists.owner, lists.values) for t in tables for c, lists in t.uids.items()]
     if pool is not None:
         pieces.append((pool, "sent_uid", np.arange(len(uid)), uid))
@@ -132,6 +135,7 @@ def uid_in_two_posts(tables: list[Table], pool: Table | None, uid: Ints) -> list
     away = [np.flatnonzero(home[values] != post) for (*_, values), post in zip(pieces, posts, strict=True)]
     shared = np.unique(np.concatenate([values[bad] for (*_, values), bad in zip(pieces, away, strict=True)]))
     key = WITHIN_POST if 2 * len(shared) >= (home >= 0).sum() else "UID_IN_TWO_POSTS"
+    key = "UID_AFTER_POST" if within_post else key
     for (table, column, *_), bad in zip(pieces, away, strict=True):
         if len(bad):
             if column != "sent_uid":

@@ -162,8 +162,13 @@ def _uids(table: Table, series: pl.Series, list_sep: str | None) -> tuple[pl.Ser
         bad = np.flatnonzero(series.is_not_null().to_numpy())
         return series, _wrong_type(table, series.name, UIDS, bad)
     if isinstance(dtype, pl.List | pl.Array):
-        return _checked_uids(table, series.cast(pl.List(inner)).fill_null([]), [])
+        lists = series.cast(pl.List(inner)).fill_null([])
+        alone = pl.select(pl.when(lists.list.len() == 1).then(lists.list.first())).to_series().alias(series.name)
+        missing = _spelled(table, alone) if inner == pl.String else []
+        return (series, missing) if missing else _checked_uids(table, lists, [])
     text = _text(series)
+    if missing := _spelled(table, text.str.strip_chars()):
+        return series, missing
     problems = _wrong_type(table, series.name, UIDS, np.flatnonzero((filled(series) & text.is_null()).to_numpy()))
     printed = is_printed(text)
     if list_sep == PRINTED or (list_sep is None and printed.any()):
@@ -173,6 +178,15 @@ def _uids(table: Table, series: pl.Series, list_sep: str | None) -> tuple[pl.Ser
         lists, wrong = separated(text, list_sep or BAR), printed
     problems += table.problem("PRINTED_LIST", np.flatnonzero(wrong.to_numpy()), column=series.name)
     return _checked_uids(table, lists.fill_null([]), problems)
+
+
+_MISSING = r"^((?i:nan|none|null|<na>)|NaT)$"
+
+
+def _spelled(table: Table, cells: pl.Series) -> list[Problem]:
+    """Cells that are the word with which a library prints a missing value."""
+    bad = np.flatnonzero(cells.str.contains(_MISSING).fill_null(False).to_numpy())
+    return table.problem("MISSING_AS_TEXT", bad, column=cells.name)
 
 
 def _checked_uids(table: Table, lists: pl.Series, problems: list[Problem]) -> tuple[pl.Series, list[Problem]]:

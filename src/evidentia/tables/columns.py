@@ -68,7 +68,7 @@ def typed(
     """
     own_names = loaded.frame.columns
     loaded, notes = renamed(loaded, kinds, mapping or {})
-    frame = loaded.frame
+    frame, notes = loaded.frame, [*loaded.notes, *notes]
     _require(loaded.name, frame, required, one_of, own_names)
     if loaded.delimited:
         frame = frame.rename(_quoted_slices(frame.columns, by))

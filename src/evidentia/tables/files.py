@@ -10,10 +10,11 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -70,6 +71,7 @@ class Loaded:
     place: Callable[[int], str]
     sha256: str | None = None
     delimited: bool = False
+    notes: tuple[str, ...] = ()
 
 
 def load(source: object, *, delimiter: str = ",") -> Loaded:
@@ -155,12 +157,16 @@ def _distinct_columns(name: str, text: bytes, delimiter: str) -> list[str]:
     except csv.Error:  # a stray CR, or a cell beyond the size that Python's reader takes
         raise refusal("BROKEN_HEADER", name=name) from None
     limits.refuse_columns(name, len(header))
+    _refuse_repeated(name, header, "line 1")
+    return header
+
+
+def _refuse_repeated(name: str, header: Sequence[str], place: str) -> None:
     repeated = sorted(column for column, count in Counter(header).items() if count > 1)
     if repeated:
-        first = f"line 1: {', '.join(map(shown, repeated[:5]))}{', ...' if repeated[5:] else ''}"
+        first = f"{place}: {', '.join(map(shown, repeated[:5]))}{', ...' if repeated[5:] else ''}"
         names = counted(len(repeated), "repeated column name")
         raise refusal("DUPLICATE_COLUMN", name=name, names=names, first=first)
-    return header
 
 
 def _may_have_short_rows(frame: pl.DataFrame, text: bytes, delimiter: str) -> bool:
@@ -192,7 +198,7 @@ def _load_json(content: Content) -> Loaded:
         raise refusal("NOT_AN_ARRAY", name=content.name)
     if not document:
         raise refusal("EMPTY_FILE", name=content.name)
-    lines = "\n".join(json.dumps(row, ensure_ascii=False) for row in document)
+    lines = "\n".join(json.dumps(row) for row in document)
     try:
         return replace(_load_jsonl(replace(content, data=lines.encode())), place=_row)
     except InputError as error:  # of a row that is a line there only
@@ -208,10 +214,31 @@ def _load_xlsx(content: Content) -> Loaded:
         raise refusal("NEEDS_XLSX", name=content.name) from None
     limits.refuse_archive(content.name, content.data)
     try:
-        frame = pl.read_excel(io.BytesIO(content.data), engine="calamine", infer_schema_length=None)
+        frame = pl.read_excel(
+            io.BytesIO(content.data), engine="calamine", infer_schema_length=None, drop_empty_rows=False
+        )
+        book = fastexcel.read_excel(content.data)
+        names = book.load_sheet(0, header_row=None, n_rows=1, dtypes="string").to_polars().row(0)
     except (*_POLARS_ERRORS, fastexcel.FastExcelError):
         raise refusal("BROKEN_XLSX", name=content.name) from None
-    return Loaded(content.name, frame, _row, content.sha256)
+    _refuse_repeated(content.name, [str(name) for name in names if name is not None], "row of names")
+    rows = np.flatnonzero(frame.select(pl.any_horizontal(pl.all().is_not_null())).to_series().to_numpy())
+    others = sum(_has_cells(book, at) for at in range(1, len(book.sheet_names)))
+    unread = f"{content.name}: the first sheet is read, and not what is in {counted(others, 'further sheet')}."
+    return Loaded(
+        *(content.name, frame[rows], lambda row: _row(int(rows[row])), content.sha256),
+        notes=(unread,) if others else (),
+    )
+
+
+def _has_cells(book: Any, at: int) -> bool:
+    """Whether a sheet of a workbook holds any cell; one that is a chart cannot be loaded."""
+    from fastexcel import FastExcelError
+
+    try:
+        return bool(book.load_sheet(at, header_row=None, n_rows=1).height)
+    except FastExcelError:
+        return False
 
 
 def _load_parquet(content: Content) -> Loaded:

@@ -20,7 +20,7 @@ _ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, Val
 def frame_of(source: object) -> pl.DataFrame:
     """The table as a frame of polars."""
     if isinstance(source, pl.LazyFrame):
-        return source.collect()
+        return _collected(source)
     if isinstance(source, pl.DataFrame):
         return source
     if _is_pandas(source):
@@ -31,6 +31,13 @@ def frame_of(source: object) -> pl.DataFrame:
         names = dict.fromkeys(name for row in source for name in row)
         return _from_columns({str(name): [row.get(name) for row in source] for name in names})
     return _from_arrow(source)
+
+
+def _collected(source: pl.LazyFrame) -> pl.DataFrame:
+    try:
+        return source.collect()
+    except _ERRORS:  # its message may hold a cell's text, and the path of a file
+        raise refusal("BROKEN_QUERY") from None
 
 
 def _is_column(values: object) -> bool:
@@ -76,10 +83,13 @@ def _from_pandas(frame: Any) -> pl.DataFrame:
 
 
 def _pandas_series(name: str, column: Any) -> pl.Series:
-    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "biuf":
-        return pl.Series(name, column.to_numpy(), nan_to_null=True)
-    values = zip(column.astype(object), column.isna(), strict=True)
-    return pl.Series(name, [None if missing else _plain(value) for value, missing in values], strict=False)
+    try:
+        if isinstance(column.dtype, np.dtype) and column.dtype.kind in "biuf":
+            return pl.Series(name, column.to_numpy(), nan_to_null=True)
+        values = zip(column.astype(object), column.isna(), strict=True)
+        return pl.Series(name, [None if missing else _plain(value) for value, missing in values], strict=False)
+    except UnicodeEncodeError:  # half of a surrogate pair is no character
+        raise refusal("MIXED_COLUMN", column=shown(name)) from None
 
 
 def _plain(value: Any) -> Any:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from evidentia.tables.cells import COUNT, FLAG, NUMBER, converted, filled
-from evidentia.tables.lists import is_printed, unprinted
+from evidentia.tables.lists import WORD, is_printed, unprinted
 from evidentia.tables.queries import STATES
 
 # by canonical name: names that mean nothing else, and names that may mean it
@@ -67,7 +67,6 @@ for _canonical, _names in NAMES.items():
 LONG_ONLY = ("sent_uid", "is_gold", "score")
 _ROW_LISTS = ("gold_sent_uids", "ranked_sent_uids", "selected_sent_uids")
 _PRINTABLE = re.compile(r"[\w.:#@/+ -]{1,64}", re.ASCII)
-_PART = r"[^|;,\s]+"
 _MOST_FOLDS = 100
 _MOST_IDS = 20
 
@@ -156,7 +155,19 @@ def _is_key(frame: pl.DataFrame, taken: Mapping[str, str], is_long: bool) -> boo
     """Whether the ids name every row once, with fold and split where they are there."""
     columns = [taken.get(name, name) for name in (*_KEY[: 3 if is_long else 2], "fold", "split")]
     there = [c for c in columns if c in frame.columns]
-    return bool(frame.select(pl.struct(there).is_duplicated().any().not_()).item()) if there else False
+    unique = bool(there) and not frame.select(pl.struct(there).is_duplicated().any()).item()
+    query = columns[:2]
+    return unique and (not {*query} <= {*there} or _are_queries(frame, *query))
+
+
+def _are_queries(frame: pl.DataFrame, post: str, criterion: str) -> bool:
+    """Whether posts outnumber criteria and stand in several queries, which no number of a row does; a lone criterion may be."""
+    posts, criteria, queries = (
+        frame[post].n_unique(),
+        frame[criterion].n_unique(),
+        frame.select(post, criterion).n_unique(),
+    )
+    return criteria == 1 or criteria < posts < queries
 
 
 def _by_content(
@@ -238,7 +249,7 @@ def _holds_uids(column: pl.Series) -> bool:
     text = _filled(column)
     if is_printed(text).any():
         return unprinted(text).null_count() == 0
-    parts = text.str.extract_all(_PART).explode().drop_nulls()
+    parts = text.str.extract_all(WORD).explode().drop_nulls()
     return len(parts) > 0 and bool(parts.str.contains(r"\d").mean() >= 0.9) and not _is_score_text(text)  # type: ignore[operator]
 
 

@@ -61,11 +61,21 @@ class Reading:
     @property
     def notes(self) -> tuple[str, ...]:
         """What was not said by the person who reads, and what becomes of uids."""
-        taken = ", ".join(f"{name} from {column}" for name, column in self.mapping.items()) or "none"
+        taken = taken_from(self.mapping) or "none"
+        taken += f"; of the candidates: {taken_from(self.candidates_mapping)}" if self.candidates_mapping else ""
         notes = [f"columns that were certain by name and content: {taken}."] if self.is_auto else []
         if self.uids == POST:
             notes.append("uids are unique within their post only, so the post id was put in front of each.")
         return tuple(notes)
+
+
+def taken_from(mapping: Mapping[str, str]) -> str:
+    """Each canonical name and the column that it is read from.
+
+    >>> taken_from({"post_id": "doc", "prob": "p"})
+    'post_id from doc, prob from p'
+    """
+    return ", ".join(f"{name} from {column}" for name, column in mapping.items())
 
 
 def map_option(mapping: Mapping[str, str]) -> str:

@@ -12,6 +12,7 @@ from evidentia.tables.kinds import refuse
 
 BAR, SPACE, PRINTED = "|", "space", "json"
 JOINING = {";": ";", ",": ",", SPACE: r"\s"}  # what uids are joined by where it is not |, as patterns
+WORD = rf"[^|{''.join(JOINING.values())}]+"  # what none of them cuts
 
 _ITEM = r"""(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\['"\\])*'|-?\d+)"""
 _LIST = re.compile(rf"\[\s*(?:{_ITEM}(?:\s*,\s*{_ITEM})*\s*,?\s*)?\]")

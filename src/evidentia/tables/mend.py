@@ -8,12 +8,14 @@ from dataclasses import replace
 from evidentia.errors import Problem
 from evidentia.tables.candidates import WITHIN_POST
 from evidentia.tables.guess import splits_are_folds
-from evidentia.tables.inputs import POST, RUN, Given, Reading, as_mapping, guessed
+from evidentia.tables.inputs import POST, RUN, Given, Reading, as_mapping, guessed, taken_from, with_certain
 from evidentia.tables.kinds import kind
 from evidentia.tables.lists import JOINING
 
 Attempt = Callable[[Reading], tuple[Problem, ...]]
 _MENDABLE = ("MISSING_COLUMN", "UNKNOWN_SPLIT", "SEPARATOR", "UID_IN_TWO_POSTS")
+
+_AUTO = "All that is needed: --map auto (in Python evidentia.read_run(..., mapping='auto'))."
 
 
 def mended(problems: Sequence[Problem], given: Given, reading: Reading, attempt: Attempt) -> tuple[Problem, ...]:
@@ -29,8 +31,16 @@ def mended(problems: Sequence[Problem], given: Given, reading: Reading, attempt:
     if len(best.options) == 1 and best.options[0] in problems[0].message:
         return tuple(problems)
     at = next(at for at, one in enumerate(problems) if one.code in _MENDABLE)
-    message = f"{problems[at].message} {_advice(best, reading, left)}"
+    advice = _AUTO if left and _auto_reads(given, reading, attempt) else _advice(best, reading, left)
+    message = f"{problems[at].message} {advice}"
     return (*problems[:at], replace(problems[at], message=message), *problems[at + 1 :])
+
+
+def _auto_reads(given: Given, reading: Reading, attempt: Attempt) -> bool:
+    """Whether a mapping of its own for each table, as auto makes them, leaves no problem where one for both does."""
+    if given.candidates is None or reading.is_auto or reading.mapping:
+        return False
+    return not attempt(with_certain(replace(reading, is_auto=True), given))
 
 
 def _better(reading: Reading, problems: Sequence[Problem], given: Given, attempt: Attempt) -> Reading | None:
@@ -56,8 +66,11 @@ def _better(reading: Reading, problems: Sequence[Problem], given: Given, attempt
 def _advice(best: Reading, reading: Reading, left: Sequence[Problem]) -> str:
     guesses = {name: column for name, column in best.mapping.items() if name not in reading.mapping}
     listed = ", ".join(f"{name} may be {column}" for name, column in guesses.items())
-    taken = ", ".join(f"{name} from {column}" for name, column in reading.mapping.items())
-    auto = f"auto took {taken or 'nothing'}, and stops where it is not certain. " if reading.is_auto else ""
+    auto = (
+        f"auto took {taken_from(reading.mapping) or 'nothing'}, and stops where it is not certain. "
+        if reading.is_auto
+        else ""
+    )
     opening = f"By names and content, {listed}. If so, add" if guesses else "All that is needed:"
     lacking = any(problem.code == "MISSING_COLUMN" for problem in left)
     rest = " That leaves what has no guess: map it in the same way." if lacking else ""

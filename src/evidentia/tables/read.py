@@ -210,7 +210,7 @@ def _check(inputs: Inputs, problems: list[Problem], by: Sequence[str]) -> _Check
     # without its post no uid is in place, and without criteria a post is a topic: topics share documents
     placed = not any(problem.code == "MISSING_ID" for problem in problems)
     if placed and not table.frame["criterion_id"].eq("").all():
-        problems += uid_in_two_posts(parts, pool.table if pool else None, uid)
+        problems += uid_in_two_posts(parts, pool.table if pool else None, uid, within_post=within_post)
     return _Checked(replace(split, eval=parts[0], tune=parts[1], train=parts[2]), pool, uid)
 
 

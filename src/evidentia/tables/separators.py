@@ -12,7 +12,7 @@ from evidentia.array_types import Bools
 from evidentia.tables.columns import UID_COLUMNS, Typed
 from evidentia.tables.lists import JOINING, separated
 
-_PAIRS = (("gold_sent_uids", "ranked_sent_uids"), ("selected_sent_uids", "ranked_sent_uids"), UID_COLUMNS[::2])
+PAIRS = (("gold_sent_uids", "ranked_sent_uids"), ("selected_sent_uids", "ranked_sent_uids"), UID_COLUMNS[::2])
 
 
 def recognised(typed: Typed, candidates: pl.Series | None) -> Typed:
@@ -79,7 +79,7 @@ def _flat(lists: pl.Series) -> pl.Series:
 
 
 def _explained(whole: pl.DataFrame, parts: pl.DataFrame) -> bool:
-    for inner, outer in _PAIRS:
+    for inner, outer in PAIRS:
         if {inner, outer} <= {*whole.columns}:
             as_whole, as_parts = _contained(whole, inner, outer), _contained(parts, inner, outer)
             if len(as_parts):
