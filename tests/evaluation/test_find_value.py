@@ -308,3 +308,10 @@ def test_a_value_above_1_is_read_as_per_cent_and_rows_count_in_words(folder: Pat
 def test_formulas_of_other_tools_are_pooled_and_not_offered_for_a_mean_over_criteria(run: Run) -> None:
     search = searched("AUPRC(avg=criterion)", 0.5, run)
     assert not [r for r in (*search.agreeing, *search.nearest) if "trapezoids" in " ".join(r.changes)]
+
+
+def test_options_of_reading_are_refused_beside_a_result(folder: Path, tmp_path: Path) -> None:
+    evidentia("evaluate", folder / "per_query.csv", "--measures", "AUROC", "--no-report", "-q", "-o", tmp_path / "out")
+    told = evidentia("explain", "AUROC", tmp_path / "out", "--map", "prob=p", "--value", "0.5")
+    assert told.code == 2
+    assert "Leave out" in told.err

@@ -13,6 +13,11 @@ from evidentia.errors import InputError
 if TYPE_CHECKING:
     from evidentia.tables import Run
 
+TIE_RULES = {
+    "input": "equal scores in the order of the file",
+    "trec": "equal scores by document number, descending, scores as 32-bit floats (trec_eval)",
+}
+
 
 def explain(
     name: Annotated[str, argument("A measure, for example MAP@10, ndcg_cut_10, TPR@FPR=5% or AURC.")],
@@ -71,6 +76,11 @@ def explain(
         )
 
     if run is not None and run.is_dir():
+        if candidates or mapping or list_sep or uids != "run" or delimiter != ",":
+            raise InputError(
+                f"{run.name} is a result, which holds its run as it was read. "
+                "Leave out --candidates, --map, --list-sep, --uids and --delimiter, or name the file instead."
+            )
         source = load_result(run).run
     else:
         source = read(ties)
@@ -82,9 +92,3 @@ def explain(
         other = "input" if ties == "trec" else "trec"
         runs[TIE_RULES[other]] = read(other)
     print_value_search(find_value(name, value, chosen, runs))
-
-
-TIE_RULES = {
-    "input": "equal scores in the order of the file",
-    "trec": "equal scores by document number, descending, scores as 32-bit floats (trec_eval)",
-}

@@ -15,7 +15,7 @@ from evidentia.errors import counted
 from evidentia.report.show import chance, fixed, shown
 from evidentia.report.tables import tables_of
 from evidentia.results import Comparison, Delta, Estimate, Evaluation, SelectiveComparison, pairs
-from evidentia.results.profiles import HEADLINE as HEADLINE  # noqa: PLC0414 - the page takes it from here
+from evidentia.results.profiles import HEADLINE
 from evidentia.results.selective import PAIRED, REFUSED, UNTESTED
 
 ROOMY = 100  # columns from which on a screen also shows what a number speaks of

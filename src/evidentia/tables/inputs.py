@@ -87,9 +87,9 @@ def map_option(mapping: Mapping[str, str]) -> str:
     return f"--map {shlex.quote(','.join(f'{name}={column}' for name, column in mapping.items()))}"
 
 
-def as_mapping(found: Sequence[Guess]) -> dict[str, str]:
+def as_mapping(proposed: Sequence[Guess]) -> dict[str, str]:
     """Guesses as a mapping."""
-    return {guess.canonical: guess.column for guess in found}
+    return {guess.canonical: guess.column for guess in proposed}
 
 
 @dataclass(frozen=True, eq=False)

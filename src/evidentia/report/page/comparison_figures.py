@@ -11,14 +11,13 @@ from typing import Any
 
 from evidentia.errors import InputError
 from evidentia.measures import Definition, resolve
-from evidentia.report.console import HEADLINE
 from evidentia.report.page.evaluation_page import FAMILIES
 from evidentia.report.page.figure import Figure, Row, Spec, draw, table_of
 from evidentia.report.page.theme import GREEN, GREY, PURPLE, VERMILLION
 from evidentia.report.page.words import VERDICTS
 from evidentia.report.tables import Value
 from evidentia.results import pairs
-from evidentia.results.profiles import PROFILES
+from evidentia.results.profiles import HEADLINE, PROFILES
 
 Delta = Mapping[str, Any]
 Numbers = Mapping[str, Any]
