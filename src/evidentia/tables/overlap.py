@@ -77,9 +77,9 @@ def _wrongly_joined(
 ) -> list[Problem]:
     """The cells that hold a separator and, taken apart, the uids of other cells; each column under the first that fits."""
     problems: dict[str, list[Problem]] = {}
+    marked = pl.concat([own.filter(own.str.contains(_SEPARATOR)).alias("") for own in uids.values()]) if uids else None
     for name, pattern in JOINING.items():
-        marked = {column: own.filter(own.str.contains(pattern)) for column, own in uids.items()}
-        if not any(map(len, marked.values())):
+        if marked is None or not marked.str.contains(pattern).any():
             continue
         parts = {column: _parts(own, name) for column, own in uids.items()}
         joined = {column: uids[column].filter(cut.list.len() > 1) for column, cut in parts.items()}
