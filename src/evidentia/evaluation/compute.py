@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 
 from evidentia.array_types import Bools, Floats, Ints
+from evidentia.evaluation.cells import Cells, own_cells, shared_cells
 from evidentia.evaluation.plan import Grouping, Key, Thresholds, Want, grouping_by
 from evidentia.evaluation.sample_counts import (
     group_totals,
@@ -29,6 +31,8 @@ from evidentia.stats.intervals import effective_clusters
 from evidentia.stats.spread import grouped_distributions
 from evidentia.stats.sweeps import Counts, sweep_counts
 from evidentia.tables.queries import Queries
+
+Columns = tuple[str, ...]
 
 BLOCK = 1 << 15  # queries handled at once
 
@@ -75,6 +79,13 @@ class PerQuery:
     values: Floats
     counted: Bools
 
+    @cached_property
+    def ascending(self) -> Ints:
+        """The queries that count, by value."""
+        rows = np.flatnonzero(self.counted)
+        order: Ints = rows[np.argsort(self.values[rows], kind="stable")]
+        return order
+
 
 @dataclass
 class Computation:
@@ -87,6 +98,7 @@ class Computation:
     rows: dict[tuple[object, ...], PerQuery] = field(default_factory=dict)
     _sweeps: dict[tuple[object, ...], tuple[Counts, ...]] = field(default_factory=dict)
     _sizes: dict[tuple[object, ...], tuple[Ints, Ints]] = field(default_factory=dict)
+    _group_totals: dict[tuple[str, Columns], Ints] = field(default_factory=dict)
     _cells: dict[Key, Cell] = field(default_factory=dict)
     _effective: dict[tuple[object, ...], Floats] = field(default_factory=dict)
     _evidence: dict[tuple[str, ...], Ints] = field(default_factory=dict)  # queries with evidence
@@ -97,8 +109,7 @@ class Computation:
         if key not in self._cells:
             cell = self._cell(definition, grouping)
             details = tuple({**own, **self._threshold_details(definition.args)} for own in cell.details)
-            totals = group_totals(self.queries, definition.population.unit, grouping)
-            self._cells[key] = replace(cell, details=details, totals=totals)
+            self._cells[key] = replace(cell, details=details, totals=self._totals(definition.population.unit, grouping))
         return self._cells[key]
 
     def _cell(self, definition: Definition, grouping: Grouping) -> Cell:
@@ -158,10 +169,10 @@ class Computation:
         behind = self.per_query(definition)
         if behind is None:
             return [None] * len(grouping)
-        counted = behind.counted
-        codes = np.zeros(len(counted), np.int64) if grouping.codes is None else grouping.codes
+        order = behind.ascending
+        codes = None if grouping.codes is None else grouping.codes[order]
         whole = definition.measure.base == "SelectedK"
-        shapes = grouped_distributions(behind.values[counted], codes[counted], len(grouping), whole_numbers=whole)
+        shapes = grouped_distributions(behind.values[order], codes, len(grouping), whole_numbers=whole)
         return [None if shape is None else Distribution(**shape) for shape in shapes]
 
     def reservations(self, definition: Definition, grouping: Grouping, index: int) -> tuple[str, ...]:
@@ -208,6 +219,12 @@ class Computation:
                 for fold, t in chosen.items()
             },
         }
+
+    def _totals(self, unit: str, grouping: Grouping) -> Ints:
+        key = (unit, grouping.columns)
+        if key not in self._group_totals:
+            self._group_totals[key] = group_totals(self.queries, unit, grouping)
+        return self._group_totals[key]
 
     def _size(self, definition: Definition, grouping: Grouping) -> tuple[Ints, Ints]:
         key = _population_key(definition, grouping)
@@ -273,10 +290,10 @@ def compute(
     """Add up, block by block, what the wanted definitions need; the result answers ``cell`` for each of them."""
     computation = Computation(queries, weights, thresholds or {})
     jobs = _jobs(queries, wants)
+    shared: dict[tuple[Columns, ...], list[Cells]] = {}
     totals = {
-        (key, grouping.columns): ExactSums(len(grouping), statistic.bound)
+        key: [(cells, ExactSums(cells.size, statistic.bound)) for cells in _partitions(statistic, groupings, shared)]
         for key, (statistic, _, groupings, _) in jobs.items()
-        for grouping in groupings
     }
     kept = {  # filled in place: joined at the end, the parts would be in memory twice
         key: PerQuery(np.empty(len(queries)), np.empty(len(queries), bool)) for key, job in jobs.items() if job[3]
@@ -284,21 +301,39 @@ def compute(
     at = 0
     for piece in queries.blocks(block):
         rows = slice(at, at + len(piece))
-        for key, (statistic, args, groupings, _) in jobs.items():
+        for key, (statistic, args, _, _) in jobs.items():
             columns = statistic.columns(piece, args)
-            for grouping in groupings:
-                codes = None if grouping.codes is None else grouping.codes[rows]
-                _add(totals[key, grouping.columns], Added(statistic, args, columns), piece, codes, weights)
+            for cells, sums in totals[key]:
+                codes = None if cells.codes is None else cells.codes[rows]
+                _add(sums, Added(statistic, args, columns), piece, codes, weights)
             if key in kept:
                 kept[key].values[rows] = columns[:, 0]
                 np.greater(columns[:, 1], 0, out=kept[key].counted[rows])
         at = rows.stop
-    computation.sums = {(*key, columns): sums.total() for (key, columns), sums in totals.items()}
+    computation.sums = {
+        (*key, grouping.columns): sums.total_of(cells.groups[grouping.columns], len(grouping))
+        for key, (_, _, groupings, _) in jobs.items()
+        for cells, sums in totals[key]
+        for grouping in groupings
+        if grouping.columns in cells.groups
+    }
     computation.rows = kept
     return computation
 
 
 Job = tuple[Statistic, Args, list[Grouping], bool]
+
+
+def _partitions(
+    statistic: Statistic, groupings: Sequence[Grouping], shared: dict[tuple[Columns, ...], list[Cells]]
+) -> list[Cells]:
+    """Where a statistic is added up: once for all groupings, but for posts, which several groups may divide."""
+    if statistic.unit == "post":
+        return [own_cells(grouping) for grouping in groupings]
+    key = tuple(grouping.columns for grouping in groupings)
+    if key not in shared:
+        shared[key] = shared_cells(groupings)
+    return shared[key]
 
 
 def _jobs(queries: Queries, wants: Iterable[Want]) -> dict[tuple[object, ...], Job]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from evidentia.array_types import Bools, Floats
-from evidentia.stats.exact import exact_total
+from evidentia.stats.exact import exact_totals
 
 EPSILON = 2.0**-52
 
@@ -61,7 +61,7 @@ def newton(x: Floats, label: Bools, weight: Floats) -> Floats | None:
     """
     origin = level = slope = 0.0
     for _ in range(500):
-        h0, moment = exact_total(_curvature(level + slope * (x - origin), weight, x))
+        h0, moment = exact_totals(_curvature(level + slope * (x - origin), weight, x))
         if h0 <= 0:
             return None
         level, origin = level + slope * (moment / h0 - origin), moment / h0
@@ -86,7 +86,7 @@ def _curvature(line: Floats, weight: Floats, x: Floats) -> Floats:
     """The curvature of every row, and its moment."""
     small = _smaller(line)
     curve = weight * small * (1 - small)
-    return np.column_stack([curve, curve * x])
+    return np.stack([curve, curve * x])
 
 
 def _equations(line: Floats, label: Bools, weight: Floats, x: Floats) -> tuple[float, float, float]:
@@ -95,7 +95,7 @@ def _equations(line: Floats, label: Bools, weight: Floats, x: Floats) -> tuple[f
     small = _smaller(line)
     whole, rest = weight * (label.astype(float) - above), weight * np.where(above, small, -small)
     curve = weight * small * (1 - small) * x * x
-    sums = exact_total(np.column_stack([whole, rest, whole * x, rest * x, curve]))
+    sums = exact_totals(np.stack([whole, rest, whole * x, rest * x, curve]))
     return float(sums[0] + sums[1]), float(sums[2] + sums[3]), float(sums[4])
 
 
@@ -106,7 +106,7 @@ def _climbing(x: Floats, label: Bools, weight: Floats, at: tuple[float, float], 
     side, size = np.where(label, -1.0, 1.0), 1.0
 
     def cost(level: float, slope: float) -> float:
-        return float(exact_total((weight * np.logaddexp(0.0, side * (level + slope * x)))[:, None])[0])
+        return float(exact_totals((weight * np.logaddexp(0.0, side * (level + slope * x)))[None])[0])
 
     before = cost(*at)
     while size > 1e-9 and cost(at[0] + size * step[0], at[1] + size * step[1]) > before:
@@ -125,9 +125,7 @@ def root(offset: Floats, label: Bools, weight: Floats) -> float:
         above = offset + shift > 0
         small = _smaller(offset + shift)
         whole = weight * (label.astype(float) - above)
-        parts = exact_total(
-            np.column_stack([whole, weight * np.where(above, small, -small), weight * small * (1 - small)])
-        )
+        parts = exact_totals(np.stack([whole, weight * np.where(above, small, -small), weight * small * (1 - small)]))
         rest, curve = parts[0] + parts[1], parts[2]
         low, high = (shift, high) if rest > 0 else (low, shift)
         step = rest / curve if curve > 0 else np.inf

@@ -62,8 +62,13 @@ class ExactSums:
 
     def total(self) -> Floats:
         """The sums: one row per group, one column per statistic."""
+        return self.total_of(np.arange(self.groups), self.groups)
+
+    def total_of(self, group: Ints, groups: int) -> Floats:
+        """The sums of coarser groups; ``group`` says into which of them each of these falls."""
         assert self.coarse is not None
-        return self.coarse if self.fine is None else self.coarse + self.fine
+        coarse = _gathered(self.coarse, group, groups)
+        return coarse if self.fine is None else coarse + _gathered(self.fine, group, groups)
 
     def _summed(self, values: Floats, codes: Ints | None, weights: Floats | None) -> Floats:
         if weights is not None:
@@ -72,6 +77,12 @@ class ExactSums:
             # numpy sums a tall, narrow matrix over its rows twenty times slower than column by column
             return np.array([[column.sum() for column in values.T]])
         return np.column_stack([add_up(codes, column, self.groups) for column in values.T])
+
+
+def _gathered(sums: Floats, group: Ints, groups: int) -> Floats:
+    gathered = np.zeros((groups, sums.shape[1]))
+    np.add.at(gathered, group, sums)
+    return gathered
 
 
 def _plus(total: Floats | None, more: Floats) -> Floats:
@@ -97,7 +108,13 @@ def exact_total(columns: Floats) -> Floats:
     >>> exact_total(np.array([[1.0, 0.25], [2.0, 0.5]]))
     array([3.  , 0.75])
     """
-    rows = np.ascontiguousarray(columns.T)  # numpy is many times slower along the short rows of a tall matrix
+    return exact_totals(
+        np.ascontiguousarray(columns.T)
+    )  # numpy is many times slower along the short rows of a tall matrix
+
+
+def exact_totals(rows: Floats) -> Floats:
+    """The sum of every row, likewise."""
     bounds = powers_above(np.abs(rows).max(axis=1, initial=0.0))
     coarse, fine = split(rows / bounds[:, None], 1.0)  # dividing by a power of two loses nothing
     total: Floats = (coarse.sum(axis=1) + fine.sum(axis=1)) * bounds

@@ -34,11 +34,16 @@ def fold_summary(values: Floats, *, ddof: int) -> FoldSummary:
 
 
 def grouped_distributions(
-    values: Floats, codes: Ints, groups: int, *, whole_numbers: bool
+    ascending: Floats, codes: Ints | None, groups: int, *, whole_numbers: bool
 ) -> list[dict[str, Any] | None]:
-    """Std (ddof 1), median and quartiles of the values of every group; of whole numbers also P90, range and histogram."""
-    order = np.lexsort((values, codes))
-    ranked, owner = values[order], codes[order]
+    """Std (ddof 1), median and quartiles of the values of every group; of whole numbers also P90, range and histogram.
+
+    The values come sorted, with the group of each (None: all are of one).
+    """
+    ranked, owner = ascending, np.zeros(len(ascending), np.int64)
+    if codes is not None:
+        order = np.argsort(codes.astype(np.int16 if groups < 2**15 else np.int64), kind="stable")
+        ranked, owner = ascending[order], codes[order]
     ends = np.searchsorted(owner, np.arange(groups + 1))
     starts, sizes = ends[:-1], np.diff(ends)
     held = np.flatnonzero(sizes)
