@@ -1,4 +1,4 @@
-"""Many groupings of the same rows as one partition: its sums, added up, are those of each grouping, to the bit, as sums are exact."""
+"""Many groupings of the same rows as one partition: sums are exact, so those of its cells add up to those of each grouping."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ def _explorer(queries: Queries, taus: Floats, resampling: Resampling, plan: Resa
     steps = ThresholdSteps(queries.prob, queries.label, queries.post, posts, taus)
     replicates = steps.over(plan) if plan.resamples else None
     jackknife = steps.over(LeaveOneOut(posts)) if plan.resamples and resampling.method == "bca" else None
-    return ThresholdExplorer(taus, steps.counts(np.ones((posts, 1))), replicates, jackknife, resampling)
+    return ThresholdExplorer(taus, steps.unweighted(), replicates, jackknife, resampling)
 
 
 def _screening(explorer: ThresholdExplorer, queries: Queries, taus: Floats) -> Curve:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from evidentia.array_types import Floats, Ints
+from evidentia.stats import student
 
 Bounds = tuple[float | None, float | None]
 
@@ -73,10 +75,7 @@ def scale_of(bounds: Bounds) -> str:
 
 def t_quantile(effective: Floats, level: float) -> Floats:
     """How many standard errors an interval reaches to either side; NaN for one cluster."""
-    from scipy.special import stdtrit
-
-    quantile: Floats = stdtrit(np.where(effective > 1, effective - 1, np.nan), (1 + level) / 2)
-    return quantile
+    return student.t_quantile(np.where(effective > 1, effective - 1, np.nan), level)
 
 
 def _carried(points: Floats, reach: Floats, bounds: Bounds) -> tuple[Floats, Floats]:
@@ -177,12 +176,14 @@ def clopper_pearson(successes: int, trials: int, level: float) -> tuple[float, f
     >>> round(clopper_pearson(0, 10, 0.95)[1], 6)
     0.308497
     """
+    tail = (1 - level) / 2
+    if successes in {0, trials}:
+        reach = math.log(tail) / max(trials, 1)
+        return 0.0 if successes == 0 else math.exp(reach), 1.0 if successes == trials else -math.expm1(reach)
     from scipy.special import betaincinv
 
-    tail = (1 - level) / 2
-    low = 0.0 if successes == 0 else float(betaincinv(successes, trials - successes + 1, tail))
-    high = 1.0 if successes == trials else float(betaincinv(successes + 1, trials - successes, 1 - tail))
-    return low, high
+    low = float(betaincinv(successes, trials - successes + 1, tail))
+    return low, float(betaincinv(successes + 1, trials - successes, 1 - tail))
 
 
 def _quantile(ranked: Floats, left_out: Ints, share: float | Floats) -> Floats:

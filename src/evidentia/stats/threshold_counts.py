@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -46,16 +47,26 @@ class ThresholdSteps:
     """
 
     def __init__(self, scores: Floats, labels: Bools, clusters: Ints, n_clusters: int, thresholds: Floats) -> None:
-        from scipy.sparse import csr_array
-
-        self.rows = len(thresholds) + 1
+        self.rows, self.clusters = len(thresholds) + 1, n_clusters
         # thresholds are inclusive: a score is below those that come after the ones which it reaches
         step = np.searchsorted(thresholds, scores, side="right")
-        at = np.concatenate([step, step[labels] + self.rows])
-        owner = np.concatenate([clusters, clusters[labels]])
+        self.step = np.concatenate([step, step[labels] + self.rows])
+        self.owner = np.concatenate([clusters, clusters[labels]])
         largest = int(np.bincount(clusters, minlength=1).max())
         self.kind: type = np.float32 if largest * n_clusters < EXACT else np.float64  # weights add up to n_clusters
-        self.matrix = csr_array((np.ones(len(at), self.kind), (at, owner)), shape=(2 * self.rows, n_clusters))
+
+    @cached_property
+    def matrix(self) -> Any:
+        """Units, and below them positives, of every step (rows) and cluster."""
+        from scipy.sparse import csr_array  # slow to import, and only resamples need it
+
+        ones: NDArray[Any] = np.ones(len(self.step), self.kind)
+        return csr_array((ones, (self.step, self.owner)), shape=(2 * self.rows, self.clusters))
+
+    def unweighted(self) -> ThresholdCounts:
+        """The counts where every cluster counts once."""
+        counts = np.bincount(self.step, minlength=2 * self.rows).reshape(2, self.rows, 1).cumsum(axis=1)
+        return ThresholdCounts(counts[0], counts[1])
 
     def counts(self, weights: Floats) -> ThresholdCounts:
         """The counts under some weightings (clusters x weightings)."""
