@@ -136,5 +136,5 @@ def _show(spent: dict[str, Spent], figures: Sequence[Figure], starts: int) -> No
         ("", "ratio", "target"),
         [(figure.what, f"{figure.ratio:.2f}", figure.verdict) for figure in figures],
         "printed means agree; the contract profile computes and writes everything that the run allows",
-        "one process each: no command starts another",
+        "memory and processor time are those of all processes of a command: with figures there is a second one, which draws",
     )

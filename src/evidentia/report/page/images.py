@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
+from evidentia.report.page.engine import engine
 from evidentia.report.page.figure import Figure
 from evidentia.report.page.pdf import ordered
 from evidentia.report.page.theme import config
@@ -40,11 +41,14 @@ def images(figures: Iterable[Figure], formats: Collection[str]) -> dict[str, byt
 
 @lru_cache(maxsize=64)  # a result that is evaluated and then verified draws its figures once
 def _svg(drawing: str) -> str:
-    import vl_convert
+    elsewhere = engine()
+    svg = None if elsewhere is None else elsewhere.svg(drawing)
+    if svg is None:
+        import vl_convert
 
-    svg = renumbered(vl_convert.vegalite_to_svg(json.loads(drawing)))  # given as text, it would round numbers
+        svg = vl_convert.vegalite_to_svg(json.loads(drawing))  # given as text, it would round numbers
     assert "<text" in svg, "a figure was not drawn: Vega failed, and its picture is empty"
-    return svg
+    return renumbered(svg)
 
 
 @lru_cache(maxsize=64)

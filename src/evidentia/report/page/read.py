@@ -139,7 +139,7 @@ def _tune(folder: Path) -> pl.DataFrame:
 def _sentences(frame: pl.DataFrame) -> dict[str, list[str]]:
     """The distinct uids of every post."""
     parts = [
-        frame.select("post_id", uid=pl.col(column).str.split("|")).explode("uid")
+        frame.select("post_id", uid=pl.col(column).str.split("|")).explode("uid").unique(maintain_order=True)
         for column in UIDS
         if column in frame.columns
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib.metadata import version
 from typing import Any
@@ -36,19 +37,20 @@ def page_parts(content: Content) -> dict[str, Any]:
 def render(content: Content, page: Mapping[str, Any] | None = None) -> str:
     """The page, the same bytes for the same content and version; ``page`` are its parts where they are there already."""
     page = page_parts(content) if page is None else page
-    environment = _environment()
-    template = environment.get_template(f"{content.kind}.html")
-    return template.render(
-        **{name: value for name, value in page.items() if name not in {"scripts", "styles"}},
-        content=content,
-        version=version("evidentia"),
-        style=Markup("").join(_source(name) for name in ("style.css", *page.get("styles", ()))),
-        scripts=[_source(name) for name in ("app.js", *page.get("scripts", ()))],
-        vega=Markup(vega_bundle()),
-        specs=script_json({figure.name: figure.drawn({}) for figure in page["figures"]}),
-        theme=script_json(config(ink="INK", faint="FAINT")),
-        carried=Markup(f"{MARK}{pack(content)}</script>"),
-    )
+    with ThreadPoolExecutor(1) as beside:  # compressing needs no Python: the templates are read meanwhile
+        packed = beside.submit(pack, content)
+        parts = {
+            **{name: value for name, value in page.items() if name not in {"scripts", "styles"}},
+            "content": content,
+            "version": version("evidentia"),
+            "style": Markup("").join(_source(name) for name in ("style.css", *page.get("styles", ()))),
+            "scripts": [_source(name) for name in ("app.js", *page.get("scripts", ()))],
+            "vega": Markup(vega_bundle()),
+            "specs": script_json({figure.name: figure.drawn({}) for figure in page["figures"]}),
+            "theme": script_json(config(ink="INK", faint="FAINT")),
+        }
+        template = _environment().get_template(f"{content.kind}.html")
+        return template.render(**parts, carried=Markup(f"{MARK}{packed.result()}</script>"))
 
 
 def _every_page(content: Content) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from polars.exceptions import PolarsError
 
 from evidentia.errors import EvidentiaError, InputError, OutputError, typed
 from evidentia.report.page.content import Content, PageKind
+from evidentia.report.page.engine import engine
 from evidentia.report.page.figure import Figure
 from evidentia.report.page.images import images
 from evidentia.report.page.pseudonyms import write_key
@@ -47,6 +48,8 @@ def write_report(
         raise InputError(f"{typed(unknown[0])} is not a format of a report. There are {', '.join(FILES)}.")
     if title is not None and not (title.strip() and title.isprintable() and len(title) <= LONGEST_TITLE):
         raise InputError(f"A title is one line of 1 to {LONGEST_TITLE} letters, without control characters.")
+    if "svg" in formats:
+        engine()  # starts while the folder is read
     content = read_content(folder, show_ids=show_ids, texts=texts, title=title)
     if carried_texts is not None:
         content = replace(content, texts=carried_texts)
@@ -69,7 +72,7 @@ def files_of(content: Content, formats: Collection[str]) -> dict[str, bytes]:
     page = page_parts(content)
     figures: tuple[Figure, ...] = page["figures"]
     files: dict[str, bytes] = {}
-    with ThreadPoolExecutor(1) as drawing_thread:  # the drawing engine needs no Python: the page is made beside it
+    with ThreadPoolExecutor(1) as drawing_thread:  # waits for the drawing engine while the page is made
         drawn = drawing_thread.submit(images, figures, formats)
         if "html" in formats:
             files[PAGE] = render(content, page).encode()
