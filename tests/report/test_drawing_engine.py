@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import select
+import signal
 import subprocess
 import sys
 import textwrap
@@ -29,7 +30,13 @@ def test_it_draws_what_is_drawn_without_it() -> None:
         engine.stop()
 
 
-def test_a_figure_is_drawn_though_the_process_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_figure_is_drawn_though_the_process_is_gone(
+    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    before = signal.signal(
+        signal.SIGPIPE, signal.SIG_DFL
+    )  # as commands have it: a pipe without a reader would end them
+    request.addfinalizer(lambda: signal.signal(signal.SIGPIPE, before))
     engine = Engine()
     engine.stop()
     assert engine.svg(TITLED) is None

@@ -5,11 +5,16 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import socket
 import subprocess
 import sys
 from functools import cache
 from pathlib import Path
 from threading import Lock
+
+NO_SIGNAL: int = getattr(
+    socket, "MSG_NOSIGNAL", 0
+)  # a process that is gone is an error here, not the end of the command
 
 
 class Engine:
@@ -17,22 +22,22 @@ class Engine:
 
     def __init__(self) -> None:
         command = [sys.executable, "-I", str(Path(__file__).with_name("drawing_process.py"))]
-        pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
-        self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=nowhere, text=True, encoding="utf-8")
+        self._socket, other = socket.socketpair()
+        with other:
+            self._process = subprocess.Popen(
+                command, stdin=other.fileno(), stdout=other.fileno(), stderr=subprocess.DEVNULL
+            )
+        self._answers = self._socket.makefile("r", encoding="utf-8", newline="\n")
         self._owner, self._lock = os.getpid(), Lock()
 
     def svg(self, drawing: str) -> str | None:
         """The picture of a specification, which is a line of JSON; None where the process is gone, or was started before a fork."""
-        pipe_in, pipe_out = self._process.stdin, self._process.stdout
-        assert pipe_in is not None
-        assert pipe_out is not None
         if os.getpid() != self._owner:
             return None
         with self._lock:
             try:
-                pipe_in.write(drawing + "\n")
-                pipe_in.flush()
-                answer = pipe_out.readline()
+                self._socket.sendall(drawing.encode() + b"\n", NO_SIGNAL)
+                answer = self._answers.readline()
             except OSError:
                 return None
         return str(json.loads(answer)) if answer.endswith("\n") else None
