@@ -17,6 +17,7 @@ from evidentia.corpus import Posts
 from evidentia.corpus.posts import owner_of
 from evidentia.pipeline.stage import CandidateTable, Lesson, Parts, Supervised, View, fill_others
 from evidentia.pipeline.stages.boosting import fit_trees, predict_trees
+from evidentia.pipeline.stages.logistic import solve
 
 Columns = Mapping[str, Floats]
 Model = Literal["boosting", "logistic"]
@@ -64,7 +65,6 @@ def one_per_criterion(features: NDArray[np.float32], criteria: int) -> Floats:
 
 def fit_logistic(features: Floats, labels: Bools, *, strength: float = 1.0) -> Parts:
     """A logistic regression over standardised features; labels of one class give a constant."""
-    from sklearn.linear_model import LogisticRegression
     from threadpoolctl import threadpool_limits
 
     mean, deviation = features.mean(0), features.std(0)
@@ -73,8 +73,8 @@ def fit_logistic(features: Floats, labels: Bools, *, strength: float = 1.0) -> P
     weights, bias = np.zeros(features.shape[1]), 6.0 if labels.all() else -6.0
     if labels.any() and not labels.all():
         with threadpool_limits(limits=1):  # the number of cores must not decide how sums are rounded
-            fitted = LogisticRegression(C=strength, max_iter=500).fit((features - mean) / scale, labels)
-        weights, bias = fitted.coef_[0], float(fitted.intercept_[0])
+            solution, biases = solve((features - mean) / scale, labels[:, None], strength)
+        weights, bias = solution[:, 0], float(biases[0])
     return Parts({"bias": bias}, {"mean": mean, "scale": scale, "weights": weights})
 
 
