@@ -22,7 +22,7 @@ from pipeline.encoders.server import Answer, Server, embeddings, serving
 from .command import contents, evidentia, evidentia_apart, refused
 
 TOKEN = "the-bank-token-31415"
-KIND = '[retriever]\nkind = "openai:{url}/v1,m"\n[retriever.model]\napi_key_env = "EMBEDDINGS_KEY"\nretries = 0\n'
+KIND = '[retriever]\nkind = "openai:{url}/v1,m"\nkeep = 24\n[retriever.model]\napi_key_env = "EMBEDDINGS_KEY"\nretries = 0\n'
 
 
 @pytest.fixture(scope="module")

@@ -35,7 +35,7 @@ def test_a_corpus_is_all_that_must_be_named() -> None:
     ((code, message),) = problems({})
     assert code == "CONFIG_MISSING"
     assert message.startswith("run.toml: [corpus] path is missing.")
-    assert config().retriever.kind == ("bm25",)
+    assert config().retriever.kind == ("words", "bm25")
 
 
 def test_the_defaults_are_those_of_the_pipeline_itself() -> None:

@@ -107,11 +107,15 @@ VECTORS = {"learners": ["vectors"], "vectors": "sentence-transformers:a"}
         ({"corpus": {"path": "folder", "posts": 100}}, 'posts is for path = "synthetic" only'),
         ({"corpus": {"path": "synthetic", "posts": 4}}, "posts = 4 cannot be dealt into [protocol] folds = 5"),
         ({"retriever": {"keep": 8}}, "[reranker] keep = 10 is more than [retriever] keep = 8 lets through"),
-        ({"retriever": {"kind": ["bm25", "words"]}}, "learns from labels and is not fused"),
-        ({"retriever": {"weights": [1, 2]}}, "weights are for several kinds"),
-        ({"retriever": {"fusion": "weights"}}, "needs several kinds"),
+        (
+            {"retriever": {"keep_at_most": 8}},
+            "[reranker] keep = 10 is more than [retriever] keep_at_most = 8 lets through",
+        ),
+        ({"retriever": {"kind": "bm25", "weights": [1, 2]}}, "weights are for several kinds"),
+        ({"retriever": {"kind": "bm25", "fusion": "weights"}}, "needs several kinds"),
+        ({"retriever": {"fusion": "weights"}}, "needs weights: 2 numbers"),
         ({"retriever": BOTH | {"fusion": "weights"}}, "needs weights: 2 numbers"),
-        ({"retriever": BOTH | {"weights": [1, 2]}}, 'not read by fusion = "rrf"'),
+        ({"retriever": BOTH | {"fusion": "rrf", "weights": [1, 2]}}, 'not read by fusion = "rrf"'),
         ({"retriever": BOTH | {"fusion": "weights", "weights": [1, 2, 3]}}, "has 3 weights for 2 kinds"),
         ({"retriever": BOTH | {"fusion": "weights", "weights": [0, 0]}}, "are all 0"),
         ({"retriever": BOTH | {"model": {"timeout": 1}}}, "timeout concerns none of the models here"),
@@ -136,7 +140,7 @@ def test_settings_that_are_wrong_together_are_told(tables: dict[str, Any], said:
 
 
 def test_a_value_that_was_refused_is_in_no_conflict() -> None:
-    assert the_problem(retriever={"keep": "8"}, reranker={"keep": 30})[0] == "CONFIG_TYPE"
+    assert the_problem(retriever={"keep": "8"}, reranker={"keep": 30})[0] == "CONFIG_CHOICE"
 
 
 def test_a_stage_can_be_switched_and_nothing_else_be_touched() -> None:

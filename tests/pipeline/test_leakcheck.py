@@ -32,7 +32,7 @@ from pipeline import plants
 CHEAP: dict[str, dict[str, Any]] = {
     "corpus": {"path": "synthetic"},
     "protocol": {"cross_fit": 2, "min_posts": 1},  # so that few posts can be learnt by heart
-    "retriever": {"keep": 10},
+    "retriever": {"kind": "bm25", "keep": 10},
     "reranker": {"model": "logistic", "learners": ["words"], "keep": 8},
     "selection": {"ratio": 0.8},
     "gate": {"model": "logistic"},

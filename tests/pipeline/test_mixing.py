@@ -13,7 +13,7 @@ from builders.posts import scored, spans
 from evidentia.array_types import Bools, Floats, Ints
 from evidentia.arrays import ndcg
 from evidentia.pipeline.graphs import query_nodes
-from evidentia.pipeline.stages.propagation import WEIGHTS, choose_weight, mean_ndcg, mixed
+from evidentia.pipeline.stages.mixing import WEIGHTS, choose_weight, mean_ndcg, mixed
 
 Scored = tuple[Floats, Bools, Bools, Ints]
 ONE_POST = np.array([0, 3])

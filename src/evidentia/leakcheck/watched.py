@@ -25,7 +25,7 @@ from evidentia.pipeline.stage import Parts, View, best, ranks
 from evidentia.pipeline.store import Checkpoints
 from evidentia.pipeline.system import GATE, Step, System, Variant
 from evidentia.pipeline.tables import query_rows, selected_column
-from evidentia.pipeline.work import after
+from evidentia.pipeline.work import after, cut_of
 
 Columns = dict[str, Floats]  # each posts x criteria
 POOLED = ("best", "mean", "mean by place", "kept", "place of the first")
@@ -118,7 +118,7 @@ def watch(run: FoldRun, asked: Ints) -> Watched:
         if step.name == GATE:
             columns["gate score"] = scores
         else:
-            before, view = view, after(view, step.name, scores, step.keep)
+            before, view = view, after(view, step.name, scores, cut_of(step, run.store, run.division.fold))
             columns |= _pooled(step.name, scores, before, view)
     columns = {name: values[asked] for name, values in columns.items()} | _decided(run, asked)
     stacked = np.column_stack([values.ravel() for values in columns.values()]).astype(np.float64)

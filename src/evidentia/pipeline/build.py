@@ -12,6 +12,7 @@ from evidentia.pipeline.encoders.minilm import LAYERS
 from evidentia.pipeline.extras import need
 from evidentia.pipeline.neural.attention import AttentionSettings
 from evidentia.pipeline.stage import Stage
+from evidentia.pipeline.stages.adaptive import Adaptive, AutoCut
 from evidentia.pipeline.stages.classifiers import Lexical, Vectors
 from evidentia.pipeline.stages.gate import BestCandidate, PooledGate
 from evidentia.pipeline.stages.ltr import LearnToRank
@@ -20,9 +21,9 @@ from evidentia.pipeline.stages.models import Settings
 from evidentia.pipeline.stages.network import GraphNetwork, NetworkGate
 from evidentia.pipeline.stages.pairs import FineTuned, PairReranker
 from evidentia.pipeline.stages.propagation import Propagation
-from evidentia.pipeline.stages.retrievers import Bm25, Dense, Fused
+from evidentia.pipeline.stages.retrievers import Bm25, Dense, Fused, Heard
 from evidentia.pipeline.stages.tokens import TokenReader
-from evidentia.pipeline.system import GATE, GRAPH, RERANKER, RETRIEVER, WORDS, Step, System
+from evidentia.pipeline.system import AUTO, GATE, GRAPH, RERANKER, RETRIEVER, WORDS, Step, System
 
 NONE = "none"
 _LOCAL = {"minilm", "sentence-transformers", "cross-encoder", "listwise", "fine-tuned"}
@@ -30,9 +31,11 @@ _LOCAL = {"minilm", "sentence-transformers", "cross-encoder", "listwise", "fine-
 
 def system_of(config: Config) -> System:
     """The stages of a configuration, in their order."""
-    steps = [Step(RETRIEVER, _retriever(config), config.retriever.keep)]
-    if config.reranker.kind == "ltr":
-        steps += [Step(name, _learner(config, name)) for name in config.reranker.learners]
+    learners = config.reranker.learners if config.reranker.kind == "ltr" else ()
+    first = [WORDS] if WORDS in config.retriever.kind else []
+    steps = [Step(name, _learner(config, name)) for name in first]
+    steps.append(Step(RETRIEVER, _retriever(config), config.retriever.keep))
+    steps += [Step(name, _learner(config, name)) for name in learners if name not in first]
     if config.reranker.kind != NONE:
         steps.append(Step(RERANKER, _reranker(config), config.reranker.keep))
     if config.graph.kind != NONE:
@@ -50,17 +53,21 @@ def system_of(config: Config) -> System:
 
 
 def _retriever(config: Config) -> Stage:
-    parts = tuple(_one_retriever(config, spec) for spec in config.retriever.kind)
-    if len(parts) == 1:
-        return parts[0]
-    return Fused(parts, config.retriever.fusion, config.retriever.weights, config.retriever.rrf_k)
+    settings = config.retriever
+    parts = tuple(_one_retriever(config, spec) for spec in settings.kind)
+    if len(parts) > 1 and settings.fusion != "learned":
+        parts = (Fused(parts, settings.fusion, settings.weights, settings.rrf_k),)
+    if settings.keep == AUTO:
+        least = 1 if config.reranker.kind == NONE else config.reranker.keep
+        return Adaptive(parts, AutoCut(settings.keep_share, min(least, settings.keep_at_most), settings.keep_at_most))
+    return Adaptive(parts) if len(parts) > 1 else parts[0]
 
 
 def _one_retriever(config: Config, spec: str) -> Stage:
     if spec == "bm25":
         return Bm25(config.retriever.k1, config.retriever.b, config.protocol.min_posts)
     if spec == WORDS:
-        return Lexical(min_posts=config.protocol.min_posts)
+        return Heard(WORDS)
     return Dense(*_model(config, spec))
 
 
@@ -78,7 +85,7 @@ def _learner(config: Config, name: str) -> Stage:
 def _reranker(config: Config) -> Stage:
     settings = config.reranker
     if settings.kind == "ltr":
-        return LearnToRank(settings.model, settings.trees)
+        return LearnToRank(settings.model, settings.trees, RETRIEVER)
     if settings.kind == "fine-tuned":
         return FineTuned(settings.epochs, settings.max_pairs, settings.learning_rate, settings.batch_size)
     return PairReranker(*_model(config, settings.kind))

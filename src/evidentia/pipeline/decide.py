@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,8 @@ from evidentia.pipeline.selection import (
 )
 from evidentia.pipeline.stage import View, best
 from evidentia.pipeline.store import Checkpoints
-from evidentia.pipeline.system import GATE, Scope, System, Variant
-from evidentia.pipeline.work import after
+from evidentia.pipeline.system import AUTO, GATE, Scope, System, Variant
+from evidentia.pipeline.work import after, cut_of
 from evidentia.protocol.calibrators import Calibrator
 from evidentia.protocol.provenance import posts_sha256
 from evidentia.protocol.tuning import FoldTuning
@@ -36,20 +37,24 @@ class Scored:
     division: Division
     view: View
     detection: Floats
+    cuts: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, posts: Posts, division: Division, system: System, store: Checkpoints, variant: Variant) -> Scored:
         """Read the kept scores of a fold, and cut as its steps do."""
-        view = View.of(posts)
+        view, cuts = View.of(posts), {}
         for step in system.steps:
-            view = after(view, step.name, store.scores(division.fold, step.name), step.keep if variant.cuts else None)
+            keep = cut_of(step, store, division.fold) if variant.cuts else None
+            view = after(view, step.name, store.scores(division.fold, step.name), keep)
+            if keep is not None and step.keep == AUTO:
+                cuts[step.name] = keep
             if step.name == variant.ranked_by:
                 break
         if variant.detects == GATE:
             detection = store.scores(division.fold, GATE)
         else:
             detection = best(view.scores[variant.ranked_by], view.kept, posts.offsets)
-        return cls(division, view, detection)
+        return cls(division, view, detection, cuts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +66,7 @@ class Decider:
     selection: Selection
     selects: Scope
     tune_posts: tuple[str, ...]
+    cuts: Mapping[str, int] = field(default_factory=dict)
 
     def states(self, detection: Floats) -> tuple[Floats, Ints]:
         """The calibrated probability and the state of every query; with a single threshold there is no UNCERTAIN."""
@@ -90,6 +96,7 @@ class Decider:
                 "standard": self.selection.standard.to_dict(),
                 "uncertain": self.selection.uncertain.to_dict(),
             },
+            **({"keep": dict(self.cuts)} if self.cuts else {}),
             "tuned_on": {"posts": list(self.tune_posts), "posts_sha256": posts_sha256(self.tune_posts)},
         }
 
@@ -101,7 +108,7 @@ def decider(scored: Scored, gold: Bools, system: System, variant: Variant, tunin
     score, kept = scored.view.scores[variant.ranked_by], scored.view.kept
     nodes = calibrate_nodes(score[rows], kept[rows], gold[rows])
     named = tuple(sorted(posts.post_ids[post] for post in tune.tolist()))
-    untuned = Decider(nodes, tuning, system.selection, variant.selects, named)
+    untuned = Decider(nodes, tuning, system.selection, variant.selects, named, scored.cuts)
     if system.mean_k_at_most is None or variant.selects == "nothing":
         return untuned
     ranking = CandidateRanking.of(score[rows], kept[rows], posts.take(tune).offsets, nodes)

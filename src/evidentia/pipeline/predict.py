@@ -65,7 +65,8 @@ class Trained:
         """What every step says of new posts."""
         view = View.of(posts)
         for step in self.system.steps:
-            view = after(view, step.name, self._ask(step.name, view), step.keep)
+            keep = step.cut(lambda step=step: self.learnt[step.name]["model"])  # type: ignore[misc]
+            view = after(view, step.name, self._ask(step.name, view), keep)
         nobody, everybody = np.zeros(0, np.int64), np.arange(len(posts))
         return Scored(Division("", nobody, nobody, everybody, nobody), view, self._ask(GATE, view))
 

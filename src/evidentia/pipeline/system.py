@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
 from evidentia.errors import InputError
 from evidentia.pipeline.selection import Selection
-from evidentia.pipeline.stage import Stage
+from evidentia.pipeline.stage import Parts, Stage
 from evidentia.protocol import Choices, parse_rule
 
 RETRIEVER, RERANKER, GRAPH, GATE = "retriever", "reranker", "graph", "gate"
 WORDS = "words"
+AUTO = "auto"  # a cut that the stage chooses on TUNE
 OPEN = "fixed=0"  # without a gate every query is answered
 ONE_THRESHOLD = "max-f1"
 Scope = Literal["nothing", "all", "states"]
@@ -24,11 +25,15 @@ class Step:
 
     name: str
     stage: Stage
-    keep: int | None = None
+    keep: int | Literal["auto"] | None = None
 
     def __post_init__(self) -> None:
-        if self.keep is not None and self.keep < 1:
+        if isinstance(self.keep, int) and self.keep < 1:
             raise InputError(f"Step {self.name} must keep 1 candidate or more, not {self.keep}.")
+
+    def cut(self, model: Callable[[], Parts]) -> int | None:
+        """How many candidates of a query go on; one that was chosen on TUNE is asked of the model."""
+        return self.keep if self.keep is None or isinstance(self.keep, int) else int(model().document["keep"])
 
 
 @dataclass(frozen=True)

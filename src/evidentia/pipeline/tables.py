@@ -13,6 +13,7 @@ from evidentia.corpus import Posts
 from evidentia.pipeline.decide import Decider, Scored
 from evidentia.pipeline.graphs import query_nodes, ranked_nodes
 from evidentia.pipeline.selection import CandidateRanking
+from evidentia.pipeline.system import RETRIEVER
 from evidentia.tables.queries import STATES
 
 
@@ -106,7 +107,8 @@ def candidate_rows(
     criteria = len(some.criteria)
     ends, sentence, criterion = query_nodes(np.ones((len(rows), criteria), bool), some.offsets)
     final, kept = view.scores[ranked_by][rows], view.kept[rows]
-    score = _with_tail(final, kept, view.scores[steps[0]][rows], some.offsets)
+    first = RETRIEVER if RETRIEVER in view.scores else ranked_by
+    score = _with_tail(final, kept, view.scores[first][rows], some.offsets)
     prob = np.where(kept, decider.nodes.apply(final.ravel()).reshape(final.shape), 0.0)
     uids = np.array(some.sent_uids, object)
     named = np.repeat(np.array(_keys(some)["post_id"], object), np.diff(ends))

@@ -91,7 +91,12 @@ def run_fold(job: FoldJob) -> None:
                 job.store.write(fold, step.name, result, seconds=time.perf_counter() - began)
                 scores = result.scores
             if step.name != GATE:
-                view = after(view, step.name, scores, step.keep)
+                view = after(view, step.name, scores, cut_of(step, job.store, fold))
+
+
+def cut_of(step: Step, store: Checkpoints, fold: str) -> int | None:
+    """How many candidates a step lets through in a fold."""
+    return step.cut(lambda: store.parts(fold, step.name)["model"])
 
 
 def after(view: View, name: str, scores: Floats, keep: int | None) -> View:

@@ -261,11 +261,21 @@ def check_tuned(result: ResultFolder, applies_to: str, tally: Tally) -> None:
     tally.exact(f"{where}: folds", [entry["fold"] for entry in document["folds"]], list(as_numbers(posts)))
     for entry in document["folds"]:
         place, origin = f"{where}: fold {entry['fold']}", entry["tuned_on"]
-        tally.exact(f"{place}: keys", sorted(entry), ["fold", "node_calibrator", "selection", "tuned_on"])
+        keys = ["fold", *(["keep"] if "keep" in entry else []), "node_calibrator", "selection", "tuned_on"]
+        tally.exact(f"{place}: keys", sorted(entry), keys)
+        _check_cuts(place, entry, result, tally)
         tally.exact(f"{place}: selection: applies_to", entry["selection"]["applies_to"], applies_to)
         tally.exact(f"{place}: tuned_on: posts", sorted(origin["posts"]), sorted(posts[str(entry["fold"])]))
         tally.exact(f"{place}: tuned_on: posts_sha256", origin["posts_sha256"], posts_sha256(origin["posts"]))
         _check_calibrator(place, entry, result, tally)
+
+
+def _check_cuts(place: str, entry: Mapping[str, Any], result: ResultFolder, tally: Tally) -> None:
+    """No ranking is longer than a cut that was chosen on TUNE lets through; the retriever's own is as long as it can be."""
+    for step, keep in entry.get("keep", {}).items():
+        queries = [query for query in read_plain_queries(result) if str(query.fold) == str(entry["fold"])]
+        longest = max((len(query.ranked or ()) for query in queries), default=0)
+        tally.exact(f"{place}: keep: {step}: is kept to", longest <= keep, True)
 
 
 def _check_calibrator(place: str, entry: Mapping[str, Any], result: ResultFolder, tally: Tally) -> None:

@@ -116,7 +116,7 @@ class TestLogistic:
 
         def loss(weights: Floats, bias: float) -> float:
             odds = standard @ weights + bias
-            return float(weights @ weights / 2 + 0.7 * np.logaddexp(0, np.where(labels, -odds, odds)).sum())
+            return float((weights @ weights + bias**2) / 2 + 0.7 * np.logaddexp(0, np.where(labels, -odds, odds)).sum())
 
         weights, bias = model.arrays["weights"], model.document["bias"]
         for step in 0.02 * np.vstack([np.eye(3), -np.eye(3)]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from evidentia.pipeline.config.document import Config
-from evidentia.pipeline.config.tables import NONE, SYNTHETIC, TUNE, ModelConfig, ThreeStateConfig, applying
+from evidentia.pipeline.config.tables import AUTO, NONE, SYNTHETIC, TUNE, ModelConfig, ThreeStateConfig, applying
 
 Clash = tuple[str, str, str]  # the table, its keys (and others with their table), and what is wrong behind its name
 
@@ -38,8 +38,6 @@ def _of_fusion(config: Config) -> Iterator[Clash]:
         yield table, "kind fusion", 'fusion = "weights" needs several kinds. Give a list of them, or leave it out.'
     elif weighted and weights is None:
         yield table, "kind fusion weights", f'fusion = "weights" needs weights: {kinds} numbers, one for every kind.'
-    if "words" in config.retriever.kind and kinds > 1:
-        yield table, "kind", 'kind = "words" learns from labels and is not fused. Set it alone, or leave it out.'
     if weights is None:
         return
     if kinds == 1:
@@ -47,19 +45,23 @@ def _of_fusion(config: Config) -> Iterator[Clash]:
     elif len(weights) != kinds:
         yield table, "kind weights", f"has {len(weights)} weights for {kinds} kinds. Give one for every kind."
     if not weighted and kinds > 1:
-        message = 'weights are not read by fusion = "rrf". Set fusion = "weights", or leave them out.'
+        message = (
+            f'weights are not read by fusion = "{config.retriever.fusion}". Set fusion = "weights", or leave them out.'
+        )
         yield table, "fusion weights", message
     if not any(weights):
         yield table, "weights", "weights are all 0. Give at least one that is not."
 
 
 def _of_the_reranker(config: Config) -> Iterator[Clash]:
-    ranker, before = config.reranker, config.retriever.keep
+    ranker, retriever = config.reranker, config.retriever
+    key = "keep_at_most" if retriever.keep == AUTO else "keep"
+    before = getattr(retriever, key)
     if ranker.kind != NONE and ranker.keep > before:
         message = (
-            f"keep = {ranker.keep} is more than [retriever] keep = {before} lets through. Set it to {before} or less."
+            f"keep = {ranker.keep} is more than [retriever] {key} = {before} lets through. Set it to {before} or less."
         )
-        yield "reranker", "kind keep retriever.keep", message
+        yield "reranker", f"kind keep retriever.{key}", message
     if ranker.uses_vectors and ranker.vectors == NONE:
         message = 'learners has "vectors", but vectors = "none" names no encoder. Set vectors = "minilm", for example.'
         yield "reranker", "kind learners vectors", message

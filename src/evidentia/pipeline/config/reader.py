@@ -39,7 +39,7 @@ def parse_config(content: Mapping[str, Any], *, base: Path, name: str = "configu
     """Check a configuration. ``base`` is the folder that its paths start from; they need not exist yet.
 
     >>> parse_config({"corpus": {"path": "synthetic"}}, base=Path()).retriever.kind
-    ('bm25',)
+    ('words', 'bm25')
     """
     reader = _TableReader(name)
     config = Config(**reader.tables(content), base=base)

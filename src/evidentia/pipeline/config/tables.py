@@ -25,7 +25,7 @@ from evidentia.pipeline.selection import Policy, PolicyName, Selection
 from evidentia.protocol import KPolicy, Targets
 from evidentia.synth.corpus import MOST_POSTS
 
-SYNTHETIC, TUNE, NONE = "synthetic", "tune", "none"
+SYNTHETIC, TUNE, NONE, AUTO = "synthetic", "tune", "none", "auto"
 MOST_SEED = 2**31 - 1
 _ENCODERS = ("sentence-transformers:NAME_OR_PATH", "openai:BASE_URL,MODEL")
 _MANY = whole(1, 100_000)
@@ -179,12 +179,12 @@ class RetrieverConfig:
     """Finds candidates for every criterion among the sentences of a post."""
 
     kind: tuple[str, ...] = setting(
-        ("bm25",),
-        'Ranks the sentences; several are fused. "words" learns on TRAIN and stands alone',
+        ("words", "bm25"),
+        'Ranks the sentences; several are fused. "words" learns on TRAIN, a classifier per criterion',
         several(model_spec("bm25", "words", "minilm", *_ENCODERS), 1, 8, lone=True),
     )
-    fusion: Literal["rrf", "weights"] = setting(
-        "rrf", "How several kinds are fused: by their ranks or by weighted scores"
+    fusion: Literal["learned", "rrf", "weights"] = setting(
+        "learned", "How several kinds are fused: by weights learnt on TRAIN, by their ranks or by weights of your own"
     )
     weights: tuple[float, ...] | None = setting(
         None,
@@ -193,7 +193,11 @@ class RetrieverConfig:
         example=[1.0, 2.0],
     )
     rrf_k: int = setting(60, "Added to the rank where ranks are fused", whole(0, 10_000))
-    keep: int = setting(24, "Candidates of a query that go on", _MANY)
+    keep: int | Literal["auto"] = setting(
+        AUTO, "Candidates of a query that go on; the number can be chosen on TUNE", either(choice(AUTO), _MANY)
+    )
+    keep_share: float = setting(0.99, "Of an automatic keep: share of the gold of TUNE to keep", _ABOVE_ZERO)
+    keep_at_most: int = setting(64, "Of an automatic keep: candidates at most, which bounds the cost", _MANY)
     k1: float = setting(1.2, "Of BM25: how fast more of the same word stops counting", number(0, 100))
     b: float = setting(0.75, "Of BM25: how much long sentences are held back", _SHARE)
     model: ModelConfig = field(default_factory=ModelConfig)

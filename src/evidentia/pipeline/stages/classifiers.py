@@ -13,6 +13,7 @@ from evidentia.array_types import Bools, Floats, Ints
 from evidentia.corpus.posts import owner_of
 from evidentia.errors import InputError
 from evidentia.pipeline.stage import Lesson, Parts, Sentences, Supervised, View
+from evidentia.pipeline.stages.logistic import solve
 from evidentia.pipeline.stages.models import UsesEncoder, products, sentence_vectors
 from evidentia.pipeline.stages.words import Kind, learn_vocabulary, matrix
 
@@ -73,7 +74,7 @@ class Vectors(UsesEncoder, Supervised):
         taught = inputs.take(lesson.posts)
         columns = np.concatenate(around(taught.features, taught.offsets, self.context), axis=1)
         gold = lesson.gold[inputs.rows(lesson.posts)]
-        return per_criterion(columns, gold, self.strength, solver="lbfgs")
+        return per_criterion(columns, gold, self.strength)
 
     def score(self, space: Parts, model: Parts, inputs: Sentences) -> Floats:
         """The log odds of every sentence for every criterion."""
@@ -86,20 +87,17 @@ class Vectors(UsesEncoder, Supervised):
         return scores
 
 
-def per_criterion(features: Any, gold: Bools, strength: float, *, solver: str = "liblinear") -> Parts:
+def per_criterion(features: Any, gold: Bools, strength: float) -> Parts:
     """A logistic regression for each criterion that has gold; the others get a constant far below zero.
 
     Where every sentence is gold the constant is as far above.
     """
-    from sklearn.linear_model import LogisticRegression
-
     weights = np.zeros((features.shape[1], gold.shape[1]))
     bias = np.where(gold.all(axis=0), -UNSEEN, UNSEEN)
-    for column in range(gold.shape[1]):
-        labels = gold[:, column]
-        if FEWEST <= labels.sum() < len(labels) and features.shape[1]:
-            fitted = LogisticRegression(C=strength, solver=solver, max_iter=300).fit(features, labels)
-            weights[:, column], bias[column] = fitted.coef_[0], fitted.intercept_[0]
+    count = gold.sum(axis=0)
+    learnt = np.flatnonzero((count >= FEWEST) & (count < len(gold)))
+    if len(learnt) and features.shape[1]:
+        weights[:, learnt], bias[learnt] = solve(features, gold[:, learnt], strength)
     return Parts({}, {"weights": weights, "bias": bias})
 
 

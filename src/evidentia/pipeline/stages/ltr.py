@@ -17,6 +17,8 @@ from evidentia.corpus import Posts
 from evidentia.corpus.posts import owner_of
 from evidentia.pipeline.stage import CandidateTable, Lesson, Parts, Supervised, View, fill_others
 from evidentia.pipeline.stages.boosting import fit_trees, predict_trees
+from evidentia.pipeline.stages.logistic import solve
+from evidentia.pipeline.stages.mixing import choose_weight, mixed
 
 Columns = Mapping[str, Floats]
 Model = Literal["boosting", "logistic"]
@@ -29,6 +31,7 @@ class LearnToRank(Supervised):
 
     model: Model = "boosting"
     trees: int = 200
+    beside: str | None = None  # the step whose score is mixed in, as far as that orders TUNE better
 
     def inputs(self, space: Parts, view: View) -> CandidateTable:
         """The features of every candidate."""
@@ -36,24 +39,43 @@ class LearnToRank(Supervised):
         return CandidateTable(values, view.posts.offsets, view.kept, names)
 
     def fit(self, inputs: CandidateTable, lesson: Lesson, *, seed: int) -> Parts:
-        """Trees, or weights."""
+        """Trees or weights, and how much the step beside counts."""
         at = inputs.candidates(lesson.posts)
         features, labels = inputs.features[at], lesson.gold[at]
         if self.model == "boosting":
             learnt = fit_trees(features, labels, trees=self.trees, seed=seed)
         else:
             learnt = fit_logistic(one_per_criterion(features, inputs.kept.shape[1]), labels)
-        return Parts({**learnt.document, "features": list(inputs.names)}, learnt.arrays)
+        learnt = Parts({**learnt.document, "features": list(inputs.names)}, learnt.arrays)
+        if self.beside is None:
+            return learnt
+        tune, gold = inputs.take(lesson.tune), lesson.gold[inputs.rows(lesson.tune)]
+        own, other = self._odds(learnt, tune), self._beside(tune)
+        weight = choose_weight(own, other, kept=tune.kept, gold=gold, offsets=tune.offsets)
+        return learnt.joined(Parts(weight.to_dict()))
 
     def score(self, space: Parts, model: Parts, inputs: CandidateTable) -> Floats:
         """The log odds that each candidate is gold; what did not reach the stage scores as the lowest of its query."""
+        odds = self._odds(model, inputs)
+        if self.beside is not None:
+            odds = mixed(odds, self._beside(inputs), model.document["weight"])
+        return fill_others(odds, inputs.kept, inputs.offsets)
+
+    def _odds(self, model: Parts, inputs: CandidateTable) -> Floats:
+        """What was learnt says of the candidates; 0 elsewhere."""
         features = inputs.features[inputs.kept]
-        scores = np.zeros(inputs.kept.shape)
+        odds = np.zeros(inputs.kept.shape)
         if self.model == "boosting":
-            scores[inputs.kept] = predict_trees(model, features)
+            odds[inputs.kept] = predict_trees(model, features)
         else:
-            scores[inputs.kept] = predict_logistic(model, one_per_criterion(features, inputs.kept.shape[1]))
-        return fill_others(scores, inputs.kept, inputs.offsets)
+            odds[inputs.kept] = predict_logistic(model, one_per_criterion(features, inputs.kept.shape[1]))
+        return odds
+
+    def _beside(self, inputs: CandidateTable) -> Floats:
+        """The score of the step beside, which is one of the features."""
+        assert self.beside is not None
+        score: Floats = inputs.features[:, :, inputs.names.index(self.beside)].astype(np.float64)
+        return score
 
 
 def one_per_criterion(features: NDArray[np.float32], criteria: int) -> Floats:
@@ -64,7 +86,6 @@ def one_per_criterion(features: NDArray[np.float32], criteria: int) -> Floats:
 
 def fit_logistic(features: Floats, labels: Bools, *, strength: float = 1.0) -> Parts:
     """A logistic regression over standardised features; labels of one class give a constant."""
-    from sklearn.linear_model import LogisticRegression
     from threadpoolctl import threadpool_limits
 
     mean, deviation = features.mean(0), features.std(0)
@@ -73,8 +94,8 @@ def fit_logistic(features: Floats, labels: Bools, *, strength: float = 1.0) -> P
     weights, bias = np.zeros(features.shape[1]), 6.0 if labels.all() else -6.0
     if labels.any() and not labels.all():
         with threadpool_limits(limits=1):  # the number of cores must not decide how sums are rounded
-            fitted = LogisticRegression(C=strength, max_iter=500).fit((features - mean) / scale, labels)
-        weights, bias = fitted.coef_[0], float(fitted.intercept_[0])
+            solution, biases = solve((features - mean) / scale, labels[:, None], strength)
+        weights, bias = solution[:, 0], float(biases[0])
     return Parts({"bias": bias}, {"mean": mean, "scale": scale, "weights": weights})
 
 

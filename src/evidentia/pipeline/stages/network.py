@@ -19,7 +19,7 @@ from evidentia.pipeline.stage import Lesson, Parts, Per, View, fill_others, rank
 from evidentia.pipeline.stages.gate import Classifier, PooledGate, QueryTable
 from evidentia.pipeline.stages.ltr import candidate_features
 from evidentia.pipeline.stages.meaning import Meaning
-from evidentia.pipeline.stages.propagation import choose_weight, mixed
+from evidentia.pipeline.stages.mixing import choose_weight, mixed
 from evidentia.tables.queries import Frozen
 
 _CERTAIN = 6.0  # log odds where TRAIN knows one answer only

@@ -6,21 +6,18 @@ This is simple graph convolution (Wu et al. 2019) on scores: powers of the graph
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from evidentia.array_types import Bools, Floats, Ints
-from evidentia.measures import kernels
-from evidentia.pipeline.graphs import adjacency, likeness, query_nodes
+from evidentia.array_types import Bools, Floats
+from evidentia.pipeline.graphs import adjacency, likeness
 from evidentia.pipeline.stage import CandidateTable, Lesson, Parts, Supervised, View, best, worst
 from evidentia.pipeline.stages.ltr import fit_logistic, predict_logistic
 from evidentia.pipeline.stages.meaning import Meaning
+from evidentia.pipeline.stages.mixing import choose_weight, mixed
 
 ARRIVALS = ("own", "alike", "alike twice", "alike best", "beside", "beside best", "post")
-WEIGHTS = tuple(step / 10 for step in range(11))
-DEPTH = 10
 
 
 @dataclass(frozen=True)
@@ -88,37 +85,3 @@ def _best_of(graph: sparse.csr_matrix, score: Floats, kept: Bools, lowest: Float
     if has.any():
         highest[has] = np.maximum.reduceat(sent[graph.indices], graph.indptr[:-1][has], axis=0)
     return highest
-
-
-@dataclass(frozen=True)
-class Weight:
-    """The share of the refined score, and what each share reached on TUNE."""
-
-    weight: float
-    ndcg: tuple[float, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The form that is written."""
-        return {"weight": self.weight, "weights": list(WEIGHTS), "tune_ndcg": list(self.ndcg)}
-
-
-def mixed(original: Floats, refined: Floats, weight: float) -> Floats:
-    """The mixture of two scores."""
-    together: Floats = (1 - weight) * original + weight * refined
-    return together
-
-
-def choose_weight(original: Floats, refined: Floats, *, kept: Bools, gold: Bools, offsets: Ints) -> Weight:
-    """The weight of best nDCG@10 over the queries with gold; the smallest of equals, so that nothing is changed for nothing."""
-    reached = tuple(mean_ndcg(mixed(original, refined, weight), kept, gold, offsets) for weight in WEIGHTS)
-    return Weight(WEIGHTS[int(np.argmax(reached))], reached)
-
-
-def mean_ndcg(score: Floats, kept: Bools, gold: Bools, offsets: Ints, *, depth: int = DEPTH) -> float:
-    """The mean nDCG over queries with gold, of rankings of the candidates; gold that is no candidate counts as missed."""
-    ends, sentence, criterion = query_nodes(kept, offsets)
-    n_gold = np.add.reduceat(gold.astype(np.int64), offsets[:-1], axis=0).ravel()
-    if not n_gold.any():
-        return 0.0
-    places = kernels.gold_ranks(score[sentence, criterion], gold[sentence, criterion], ends)
-    return float(kernels.ndcg(places, n_gold, depth)[n_gold > 0].mean())

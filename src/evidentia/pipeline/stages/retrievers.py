@@ -16,6 +16,8 @@ from evidentia.pipeline.stage import Parts, Sentences, Stage, Unsupervised, View
 from evidentia.pipeline.stages.models import UsesEncoder, criterion_vectors, products, sentence_vectors
 from evidentia.pipeline.stages.words import post_frequency
 
+NOTHING_TO_FUSE = "Only retrievers that learn nothing from labels can be fused, and there must be one."
+
 
 @dataclass(frozen=True)
 class Bm25(Unsupervised):
@@ -74,6 +76,31 @@ class Dense(UsesEncoder, Unsupervised):
 
 
 @dataclass(frozen=True)
+class Heard(Unsupervised):
+    """What an earlier step said, of TRAIN posts by models that had not seen them."""
+
+    step: str
+
+    def inputs(self, space: Parts, view: View) -> Sentences:
+        """Its scores: there is nothing more to learn."""
+        return Sentences(view.scores[self.step], view.posts.offsets)
+
+
+def joint_space(parts: Sequence[Stage], train: View) -> Parts:
+    """What every part learns without labels, under names that begin with its number."""
+    together = Parts()
+    for at, part in enumerate(parts):
+        together = together.joined(part.space(train).under(str(at)))
+    return together
+
+
+def scores_of(parts: Sequence[Stage], space: Parts, view: View) -> list[Floats]:
+    """What every part says of every sentence."""
+    own = [space.within(str(at)) for at in range(len(parts))]
+    return [part.score(each, Parts(), part.inputs(each, view)) for part, each in zip(parts, own, strict=True)]
+
+
+@dataclass(frozen=True)
 class Fused(Unsupervised):
     """Several retrievers as one: their ranks within a query (Cormack et al. 2009), or a weighted sum of standardised scores."""
 
@@ -84,7 +111,7 @@ class Fused(Unsupervised):
 
     def __post_init__(self) -> None:
         if not self.parts or any(part.learns or part.per != "sentence" for part in self.parts):
-            raise InputError("Only retrievers that learn nothing from labels can be fused, and there must be one.")
+            raise InputError(NOTHING_TO_FUSE)
         if self.weights is not None and len(self.weights) != len(self.parts):
             raise InputError(
                 f"{counted(len(self.weights), 'weight')} cannot belong to {counted(len(self.parts), 'retriever')}."
@@ -92,17 +119,13 @@ class Fused(Unsupervised):
 
     def space(self, train: View) -> Parts:
         """What every part has learnt without labels, under names that begin with its number."""
-        together = Parts()
-        for at, part in enumerate(self.parts):
-            together = together.joined(part.space(train).under(str(at)))
-        return together
+        return joint_space(self.parts, train)
 
     def inputs(self, space: Parts, view: View) -> Sentences:
         """The fused scores of every sentence."""
         offsets, fused = view.posts.offsets, np.zeros(view.kept.shape)
-        for at, (part, weight) in enumerate(zip(self.parts, self.weights or (1.0,) * len(self.parts), strict=True)):
-            own = space.within(str(at))
-            score = part.score(own, Parts(), part.inputs(own, view))
+        each = zip(scores_of(self.parts, space, view), self.weights or (1.0,) * len(self.parts), strict=True)
+        for score, weight in each:
             if self.how == "rrf":
                 fused += weight / (self.rrf_k + shared_ranks(score, view.kept, offsets))
             else:
