@@ -19,7 +19,7 @@ from evidentia.evaluation.intervals import Resampling
 from evidentia.pipeline.build import check_extras, encoders_of, model_keys, needs_torch, system_of, token_layer
 from evidentia.pipeline.config import Config
 from evidentia.pipeline.lock import acquire_lock
-from evidentia.pipeline.outputs import tables_of, write_models, write_tables
+from evidentia.pipeline.outputs import tables_of, write_final_rows, write_models, write_tables
 from evidentia.pipeline.plan import FINAL, Plan, identity, refuse_too_few
 from evidentia.pipeline.store import Checkpoints, folder_sha256, write_file
 from evidentia.pipeline.system import full
@@ -165,6 +165,7 @@ def run(
     with scored(config, plan, out, resume=resume, workers=workers, bar=bar, note=note) as store:
         with bar("deciding"):
             tables = write_tables(tables_of(plan, store, variant), out)
+            write_final_rows(plan, store, variant, out)
             write_models(
                 plan,
                 store,
