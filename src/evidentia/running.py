@@ -5,10 +5,9 @@ from __future__ import annotations
 import platform
 import shutil
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,15 @@ from evidentia.pipeline.config import Config
 from evidentia.pipeline.lock import acquire_lock
 from evidentia.pipeline.outputs import tables_of, write_final_rows, write_models, write_tables
 from evidentia.pipeline.plan import FINAL, Plan, identity, refuse_too_few
+from evidentia.pipeline.reuse import (
+    BEHIND_TORCH,
+    COMPUTES,
+    MODELS,
+    keep_steps,
+    kept_steps,
+    reuse_steps,
+    versions_of,
+)
 from evidentia.pipeline.store import Checkpoints, folder_sha256, write_file
 from evidentia.pipeline.system import full
 from evidentia.pipeline.work import compute
@@ -33,10 +41,8 @@ from evidentia.verifying import verify_result
 
 Progress = Callable[[int, int], None]
 Bar = Callable[[str], AbstractContextManager[Progress | None]]
-RESULT, MODELS, MANIFEST = "result", "models", "manifest.json"
+RESULT, MANIFEST = "result", "manifest.json"
 SCHEMA = "evidentia.run/1"
-_COMPUTES = ("evidentia", "numpy", "scipy", "scikit-learn")
-_BEHIND_TORCH = ("torch", "transformers", "tokenizers", "sentence-transformers", "torch-geometric")
 _PIECE = 4096  # sentences whose tokens are embedded together
 
 
@@ -149,6 +155,7 @@ def run(
     out: Path,
     *,
     resume: bool = False,
+    reuse: Path | None = None,
     workers: int | None = None,
     judging: Judging | None = None,
     bar: Bar = no_bar,
@@ -156,13 +163,14 @@ def run(
 ) -> Judged:
     """Train and ask every fold, write tables, thresholds and models, then evaluate, verify and report.
 
-    Killed at any moment, ``resume`` continues with the same bytes as an uninterrupted run. ``note`` is told of what was found
-    damaged and is done again.
+    Killed at any moment, ``resume`` continues with the same bytes as an uninterrupted run. Steps that the run in the folder
+    ``reuse`` did in just the same way are taken from there, with the same bytes again. ``note`` is told of what was found
+    damaged and is done again, and of what was reused.
     """
     corpus = read_posts_of(config)
     plan = planned(config, corpus)
     variant = full(plan.system)
-    with scored(config, plan, out, resume=resume, workers=workers, bar=bar, note=note) as store:
+    with scored(config, plan, out, resume=resume, reuse=reuse, workers=workers, bar=bar, note=note) as store:
         with bar("deciding"):
             tables = write_tables(tables_of(plan, store, variant), out)
             write_final_rows(plan, store, variant, out)
@@ -175,9 +183,10 @@ def run(
                 config=config.to_dict(),
                 splitter=corpus.splitter,
             )
+            keep_steps(plan, store, out)
         judged = judge(out, out / RESULT, corpus, judging or Judging(), bar=bar)
         models = _model_hashes(out)
-        write_manifest(out, config, corpus, plan, seconds=store.seconds(), models=models)
+        write_manifest(out, config, corpus, plan, seconds=store.seconds(), reused=store.reused(), models=models)
         shutil.rmtree(out / WORK, ignore_errors=True)
     return replace(judged, model_sha256=models.get(FINAL) or models["fold-0"])
 
@@ -226,14 +235,18 @@ def scored(
     out: Path,
     *,
     resume: bool,
+    reuse: Path | None = None,
     workers: int | None,
     bar: Bar = no_bar,
     note: Note = no_note,
 ) -> Checkpoints:
     """Run all stages of all folds; texts are embedded once, before. The folder is locked until the result is released."""
     check_extras(config)
+    kept = None if reuse is None else kept_steps(reuse)
     store = start(out, _identity(config, plan), resume=resume, note=note)
     try:
+        if kept is not None:
+            reuse_steps(plan, store, kept, note=note)
         embed(config, plan.posts, bar=bar)
         invented = "invented " if config.corpus_folder is None else ""
         with bar(f"training on {len(plan.posts):,} {invented}posts") as progress:
@@ -292,16 +305,12 @@ def judge(tables: Path, out: Path, corpus: ConfiguredCorpus, judging: Judging, *
 
 
 def _identity(config: Config, plan: Plan) -> str:
-    return identity(plan, config.to_dict(deciding=True), [_versions(config, *_COMPUTES), model_keys(config)])
+    return identity(plan, config.to_dict(deciding=True), [_versions(config, *COMPUTES), model_keys(config)])
 
 
 def _versions(config: Config, *names: str) -> dict[str, str]:
     """Of these libraries, and of those behind torch where a stage uses them."""
-    versions = {name: version(name) for name in names}
-    for name in _BEHIND_TORCH if needs_torch(config) else ():
-        with suppress(PackageNotFoundError):  # what the cache knows needs no library
-            versions[name] = version(name)
-    return versions
+    return versions_of((*names, *(BEHIND_TORCH if needs_torch(config) else ())))
 
 
 def _model_hashes(out: Path) -> dict[str, str]:
@@ -330,7 +339,7 @@ def write_manifest(
         "sentences": len(plan.posts.texts),
         "criteria": list(plan.posts.criterion_ids),
         "folds": {label: int((plan.folds.fold == code).sum()) for code, label in enumerate(plan.folds.labels)},
-        "versions": _versions(config, *_COMPUTES, "polars", "safetensors") | {"python": platform.python_version()},
+        "versions": _versions(config, *COMPUTES, "polars", "safetensors") | {"python": platform.python_version()},
         "seconds": dict(seconds),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
     }
