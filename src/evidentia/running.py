@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import platform
 import shutil
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from evidentia.pipeline.config import Config
 from evidentia.pipeline.lock import acquire_lock
 from evidentia.pipeline.outputs import tables_of, write_final_rows, write_models, write_tables
 from evidentia.pipeline.plan import FINAL, Plan, identity, refuse_too_few
+from evidentia.pipeline.progress import LOG, Progress, RunLog, Training, reused_line
 from evidentia.pipeline.reuse import (
     BEHIND_TORCH,
     COMPUTES,
@@ -39,7 +42,6 @@ from evidentia.tables import DatasetCard, load_card, read_run
 from evidentia.verify.run import Verification
 from evidentia.verifying import verify_result
 
-Progress = Callable[[int, int], None]
 Bar = Callable[[str], AbstractContextManager[Progress | None]]
 RESULT, MANIFEST = "result", "manifest.json"
 SCHEMA = "evidentia.run/1"
@@ -170,6 +172,7 @@ def run(
     corpus = read_posts_of(config)
     plan = planned(config, corpus)
     variant = full(plan.system)
+    bar = partial(_logged, bar, RunLog(out / LOG))
     with scored(config, plan, out, resume=resume, reuse=reuse, workers=workers, bar=bar, note=note) as store:
         with bar("deciding"):
             tables = write_tables(tables_of(plan, store, variant), out)
@@ -247,16 +250,37 @@ def scored(
     try:
         if kept is not None:
             reuse_steps(plan, store, kept, note=note)
+            RunLog(out / LOG).add([reused_line(sum(store.reused().values()))])
         embed(config, plan.posts, bar=bar)
         invented = "invented " if config.corpus_folder is None else ""
         with bar(f"training on {len(plan.posts):,} {invented}posts") as progress:
-            compute(plan, store, workers=config.run.workers if workers is None else workers, progress=progress)
+            told = partial(_tell, RunLog(out / LOG), progress, note)
+            compute(plan, store, workers=config.run.workers if workers is None else workers, told=told)
     except BaseException as error:
         store.release()
         if isinstance(error, Exception) and not store.count():
             abandon(out)
         raise
     return store
+
+
+@contextmanager
+def _logged(bar: Bar, log: RunLog, words: str) -> Iterator[Progress | None]:
+    """A bar whose work has a line in the log once it is done."""
+    began = time.perf_counter()
+    with bar(words) as progress:
+        yield progress
+    log.add([f"{words} {time.perf_counter() - began:.1f} s"])
+
+
+def _tell(log: RunLog, progress: Progress | None, note: Note, training: Training) -> None:
+    """A line in the log for every stage that is done; a bar where there is one, else a line there too."""
+    log.add(training.lines())
+    if progress is not None:
+        progress(training.done, training.total, training.words)
+        return
+    for line in training.lines_with_counts():
+        note(line)
 
 
 def embed(config: Config, posts: Posts, *, bar: Bar = no_bar) -> None:

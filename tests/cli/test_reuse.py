@@ -16,7 +16,7 @@ from evidentia.pipeline.reuse import step_keys
 from evidentia.running import planned, read_posts_of
 from pipeline.stopping import same
 
-from .command import Ran, evidentia, refused
+from .command import Ran, evidentia, refused, without_progress
 
 QUICK = ("--resamples", 0, "--no-report", "--no-verify")
 STEPS = ("retriever", "words", "reranker", "graph", "gate")
@@ -81,7 +81,7 @@ def test_what_lies_before_a_change_is_reused_and_the_bytes_are_those_of_a_fresh_
 ) -> None:
     edit, reused = CHANGES[change]
     edit(copied(home, tmp_path))
-    assert rerun(tmp_path, home / "run", "second").err == report(reused)
+    assert without_progress(rerun(tmp_path, home / "run", "second").err) == report(reused)
     manifest = json.loads((tmp_path / "second" / "manifest.json").read_text())
     assert manifest["reused"] == dict.fromkeys(sorted(reused), 3)
     assert all(manifest["seconds"][name] == 0 for name in reused)
@@ -106,7 +106,9 @@ def test_a_damaged_step_is_trained_again(damage: str, home: Path, tmp_path: Path
     folder = copied(home, tmp_path)
     note = "evidentia: steps/0/words of the run to reuse is damaged: this step is trained again.\n"
     expected = report(STEPS, "" if damage == "record" else note).replace("words,", "words (in 2 of 3),")
-    assert rerun(folder, earlier, "second").err == expected.replace("trained: nothing", "trained: words")
+    assert without_progress(rerun(folder, earlier, "second").err) == expected.replace(
+        "trained: nothing", "trained: words"
+    )
     same(folder / "second", home / "run")
 
 

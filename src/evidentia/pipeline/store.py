@@ -163,21 +163,26 @@ class Checkpoints:
     def seconds(self) -> dict[str, float]:
         """How long each step took, over all folds."""
         total: dict[str, float] = {}
-        for name, spent in self._spent():
-            total[name] = total.get(name, 0.0) + float(spent["seconds"])
+        for (_, name), seconds in self.spent().items():
+            total[name] = total.get(name, 0.0) + seconds
         return {name: round(seconds, 1) for name, seconds in total.items()}
 
     def reused(self) -> dict[str, int]:
         """In how many folds each step comes from an earlier run."""
         counts: dict[str, int] = {}
-        for name, spent in self._spent():
-            if spent.get("reused"):
+        for (_, name), record in self._records():
+            if record.get("reused"):
                 counts[name] = counts.get(name, 0) + 1
         return counts
 
-    def _spent(self) -> Iterator[tuple[str, dict[str, Any]]]:
+    def spent(self) -> dict[tuple[str, str], float]:
+        """The seconds of every step that is done, by its fold and name."""
+        return {place: float(record["seconds"]) for place, record in self._records()}
+
+    def _records(self) -> Iterator[tuple[tuple[str, str], dict[str, Any]]]:
         for path in sorted(self.root.glob(f"*/*/{SECONDS}")):
-            yield path.parent.name, loads(path.read_bytes())
+            if not path.parent.name.startswith("."):  # what is being written
+                yield (path.parent.parent.name, path.parent.name), loads(path.read_bytes())
 
     def parts(self, fold: str, step: str) -> dict[str, Parts]:
         """What a step learnt."""
