@@ -18,6 +18,7 @@ from evidentia.evaluation.files import CONTRACT_COLUMNS, ensure_writable
 from evidentia.pipeline.config import Config
 from evidentia.pipeline.outputs import tables_of, write_tables
 from evidentia.pipeline.plan import Plan
+from evidentia.pipeline.progress import LOG
 from evidentia.pipeline.store import Checkpoints, write_file
 from evidentia.pipeline.system import Variant, ablation, baseline
 from evidentia.pipeline.workspace import LOCK, WORK, Note, no_note
@@ -40,6 +41,7 @@ from evidentia.running import (
 )
 
 MANIFEST_SCHEMA = "evidentia.ablation-manifest/2"
+LATER = ("manifest.json", "verification.json", LOG)  # written later, or with times in them
 SPREAD = "spread"  # what was said under other seeds, as the spread over them is computed from
 SHARED = ("nDCG@10", "AUROC", "AUPRC", "Recall@10", "MRR", "Brier")
 SELECTION = ("EvidenceRecall", "EvidencePrecision", "SelectedK(given=gate)")
@@ -125,7 +127,7 @@ def _hashes(out: Path) -> dict[str, str]:
     listed = {
         path.relative_to(out).as_posix(): path for path in (*own, *(result / "manifest.json" for result in results))
     }
-    return {name: sha256(listed[name]) for name in sorted(listed) if name not in {"manifest.json", "verification.json"}}
+    return {name: sha256(listed[name]) for name in sorted(listed) if name not in LATER}
 
 
 def _tidy(out: Path) -> None:

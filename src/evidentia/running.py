@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import platform
 import shutil
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext, suppress
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,18 @@ from evidentia.evaluation.intervals import Resampling
 from evidentia.pipeline.build import check_extras, encoders_of, model_keys, needs_torch, system_of, token_layer
 from evidentia.pipeline.config import Config
 from evidentia.pipeline.lock import acquire_lock
-from evidentia.pipeline.outputs import tables_of, write_models, write_tables
+from evidentia.pipeline.outputs import tables_of, write_final_rows, write_models, write_tables
 from evidentia.pipeline.plan import FINAL, Plan, identity, refuse_too_few
+from evidentia.pipeline.progress import LOG, Progress, RunLog, Training, reused_line
+from evidentia.pipeline.reuse import (
+    BEHIND_TORCH,
+    COMPUTES,
+    MODELS,
+    keep_steps,
+    kept_steps,
+    reuse_steps,
+    versions_of,
+)
 from evidentia.pipeline.store import Checkpoints, folder_sha256, write_file
 from evidentia.pipeline.system import full
 from evidentia.pipeline.work import compute
@@ -31,12 +42,9 @@ from evidentia.tables import DatasetCard, load_card, read_run
 from evidentia.verify.run import Verification
 from evidentia.verifying import verify_result
 
-Progress = Callable[[int, int], None]
 Bar = Callable[[str], AbstractContextManager[Progress | None]]
-RESULT, MODELS, MANIFEST = "result", "models", "manifest.json"
+RESULT, MANIFEST = "result", "manifest.json"
 SCHEMA = "evidentia.run/1"
-_COMPUTES = ("evidentia", "numpy", "scipy", "scikit-learn")
-_BEHIND_TORCH = ("torch", "transformers", "tokenizers", "sentence-transformers", "torch-geometric")
 _PIECE = 4096  # sentences whose tokens are embedded together
 
 
@@ -149,6 +157,7 @@ def run(
     out: Path,
     *,
     resume: bool = False,
+    reuse: Path | None = None,
     workers: int | None = None,
     judging: Judging | None = None,
     bar: Bar = no_bar,
@@ -156,15 +165,18 @@ def run(
 ) -> Judged:
     """Train and ask every fold, write tables, thresholds and models, then evaluate, verify and report.
 
-    Killed at any moment, ``resume`` continues with the same bytes as an uninterrupted run. ``note`` is told of what was found
-    damaged and is done again.
+    Killed at any moment, ``resume`` continues with the same bytes as an uninterrupted run. Steps that the run in the folder
+    ``reuse`` did in just the same way are taken from there, with the same bytes again. ``note`` is told of what was found
+    damaged and is done again, and of what was reused.
     """
     corpus = read_posts_of(config)
     plan = planned(config, corpus)
     variant = full(plan.system)
-    with scored(config, plan, out, resume=resume, workers=workers, bar=bar, note=note) as store:
+    bar = partial(_logged, bar, RunLog(out / LOG))
+    with scored(config, plan, out, resume=resume, reuse=reuse, workers=workers, bar=bar, note=note) as store:
         with bar("deciding"):
             tables = write_tables(tables_of(plan, store, variant), out)
+            write_final_rows(plan, store, variant, out)
             write_models(
                 plan,
                 store,
@@ -174,9 +186,10 @@ def run(
                 config=config.to_dict(),
                 splitter=corpus.splitter,
             )
+            keep_steps(plan, store, out)
         judged = judge(out, out / RESULT, corpus, judging or Judging(), bar=bar)
         models = _model_hashes(out)
-        write_manifest(out, config, corpus, plan, seconds=store.seconds(), models=models)
+        write_manifest(out, config, corpus, plan, seconds=store.seconds(), reused=store.reused(), models=models)
         shutil.rmtree(out / WORK, ignore_errors=True)
     return replace(judged, model_sha256=models.get(FINAL) or models["fold-0"])
 
@@ -225,24 +238,49 @@ def scored(
     out: Path,
     *,
     resume: bool,
+    reuse: Path | None = None,
     workers: int | None,
     bar: Bar = no_bar,
     note: Note = no_note,
 ) -> Checkpoints:
     """Run all stages of all folds; texts are embedded once, before. The folder is locked until the result is released."""
     check_extras(config)
+    kept = None if reuse is None else kept_steps(reuse)
     store = start(out, _identity(config, plan), resume=resume, note=note)
     try:
+        if kept is not None:
+            reuse_steps(plan, store, kept, note=note)
+            RunLog(out / LOG).add([reused_line(sum(store.reused().values()))])
         embed(config, plan.posts, bar=bar)
         invented = "invented " if config.corpus_folder is None else ""
         with bar(f"training on {len(plan.posts):,} {invented}posts") as progress:
-            compute(plan, store, workers=config.run.workers if workers is None else workers, progress=progress)
+            told = partial(_tell, RunLog(out / LOG), progress, note)
+            compute(plan, store, workers=config.run.workers if workers is None else workers, told=told)
     except BaseException as error:
         store.release()
         if isinstance(error, Exception) and not store.count():
             abandon(out)
         raise
     return store
+
+
+@contextmanager
+def _logged(bar: Bar, log: RunLog, words: str) -> Iterator[Progress | None]:
+    """A bar whose work has a line in the log once it is done."""
+    began = time.perf_counter()
+    with bar(words) as progress:
+        yield progress
+    log.add([f"{words} {time.perf_counter() - began:.1f} s"])
+
+
+def _tell(log: RunLog, progress: Progress | None, note: Note, training: Training) -> None:
+    """A line in the log for every stage that is done; a bar where there is one, else a line there too."""
+    log.add(training.lines())
+    if progress is not None:
+        progress(training.done, training.total, training.words)
+        return
+    for line in training.lines_with_counts():
+        note(line)
 
 
 def embed(config: Config, posts: Posts, *, bar: Bar = no_bar) -> None:
@@ -291,16 +329,12 @@ def judge(tables: Path, out: Path, corpus: ConfiguredCorpus, judging: Judging, *
 
 
 def _identity(config: Config, plan: Plan) -> str:
-    return identity(plan, config.to_dict(deciding=True), [_versions(config, *_COMPUTES), model_keys(config)])
+    return identity(plan, config.to_dict(deciding=True), [_versions(config, *COMPUTES), model_keys(config)])
 
 
 def _versions(config: Config, *names: str) -> dict[str, str]:
     """Of these libraries, and of those behind torch where a stage uses them."""
-    versions = {name: version(name) for name in names}
-    for name in _BEHIND_TORCH if needs_torch(config) else ():
-        with suppress(PackageNotFoundError):  # what the cache knows needs no library
-            versions[name] = version(name)
-    return versions
+    return versions_of((*names, *(BEHIND_TORCH if needs_torch(config) else ())))
 
 
 def _model_hashes(out: Path) -> dict[str, str]:
@@ -329,7 +363,7 @@ def write_manifest(
         "sentences": len(plan.posts.texts),
         "criteria": list(plan.posts.criterion_ids),
         "folds": {label: int((plan.folds.fold == code).sum()) for code, label in enumerate(plan.folds.labels)},
-        "versions": _versions(config, *_COMPUTES, "polars", "safetensors") | {"python": platform.python_version()},
+        "versions": _versions(config, *COMPUTES, "polars", "safetensors") | {"python": platform.python_version()},
         "seconds": dict(seconds),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
     }

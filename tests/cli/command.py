@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -14,6 +15,7 @@ from unittest.mock import patch
 
 from evidentia.cli.main import main
 
+PROGRESS = re.compile(r"evidentia: fold \w+ \w+ \d+\.\d s \(\d+ of \d+ stages(, about [^)]+ left)?\)\n")
 PLAIN = {"COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb", "PYTHONIOENCODING": "utf-8"}
 
 
@@ -74,6 +76,11 @@ def refused(ran: Ran, *parts: str) -> None:
     assert "Traceback" not in ran.err
     for part in parts:
         assert part in ran.err, f"{part!r} is not in: {ran.err}"
+
+
+def without_progress(err: str) -> str:
+    """What a command said beside the stages that it has done."""
+    return PROGRESS.sub("", err)
 
 
 def contents(folder: Path) -> dict[str, bytes]:

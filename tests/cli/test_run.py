@@ -165,7 +165,11 @@ def test_a_folder_that_is_not_there_is_begun_and_one_that_is_begun_is_continued(
         assert evidentia("run", begun / "pipeline.toml", *words, *QUICK).code == 0
     first, second = contents(begun / "new"), contents(begun / "out")
     assert sorted(first) == sorted(second)
-    assert {name for name in first if first[name] != second[name]} <= {"manifest.json", "result/manifest.json"}
+    assert {name for name in first if first[name] != second[name]} <= {
+        "manifest.json",
+        "result/manifest.json",
+        "run.log",
+    }
 
 
 def test_workers_and_cache_may_differ(home: Path) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from builders.pipelines import small_corpus
+from cli.command import without_progress
 
 CHEAP = """
 [corpus]
@@ -33,7 +34,7 @@ model = "logistic"
 """
 STEPS = 3 * 5  # two folds and the model for use: retriever, words, reranker, graph, gate
 LONG = 900.0  # nothing here is about speed
-TIMED = ("manifest.json", "result/manifest.json")  # the only files with a time in them
+TIMED = ("manifest.json", "result/manifest.json", "run.log")  # the only files with a time in them
 
 
 def cheap(folder: Path, *, seed: int = 7) -> Path:
@@ -62,8 +63,8 @@ class Started:
 
     @property
     def words(self) -> str:
-        """All that it and its workers have printed."""
-        return self.said.read_text(encoding="utf-8")
+        """All that it and its workers have printed, but for the stages that are done."""
+        return without_progress(self.said.read_text(encoding="utf-8"))
 
     def children(self) -> list[int]:
         """Its workers, and what helps them."""

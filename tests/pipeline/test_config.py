@@ -171,7 +171,7 @@ def test_the_digest_changes_with_everything_else(table: str, key: str, value: ob
 
 def test_a_rule_takes_the_place_of_the_two_thresholds() -> None:
     assert config(three_state={"rule": "fpr=5%"}).choices.rule == Rule("fpr", 0.05)
-    assert config(three_state={"alert_precision": 0.8}).choices.targets.precision == 0.8
+    assert config(three_state={"alert_precision": 0.8}).choices.targets["AlertPrecision>="] == 0.8
 
 
 def test_gamma_is_tuned_or_given() -> None:

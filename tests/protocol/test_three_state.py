@@ -12,33 +12,43 @@ from evidentia.protocol import Provenance, Targets, ThreeState, parse_targets, s
 
 HERE = Provenance("0", "prob", ("a", "b"))
 scored = st.lists(st.tuples(st.integers(0, 12), st.booleans()), min_size=3, max_size=40)
-EASY = Targets(sensitivity=0.8, fn_per_1000=100, precision=0.6)
+EASY = parse_targets(["ScreeningSensitivity>=0.8", "ScreeningFNPer1000<=100", "AlertPrecision>=0.6"])
+BUDGETS = parse_targets(["AlertsPer1000<=200", "UncertainRate<=30%", "NegRate>=0.6", "PosRate>=0.1"])
+SURE = parse_targets(["AlertPrecision>=1", "ScreeningSensitivity>=0.5"])
 
 
 def plain(rows: list[tuple[float, bool]], targets: Targets) -> tuple[float, float]:
-    """Try every pair, figures as the contract defines them."""
-    positives = sum(label for _, label in rows)
+    """Try every pair, figures as the contract defines them, the targets in their order."""
+    size, positives = len(rows), sum(label for _, label in rows)
     best = None
     taus = sorted({score for score, _ in rows})
     for low in taus:
         for high in (t for t in taus if t >= low):
             missed = sum(label and score < low for score, label in rows)
             alerts = [label for score, label in rows if score >= high]
-            key = (
-                max(0.0, targets.sensitivity - (positives - missed) / positives),
-                max(0.0, 1000 * missed / len(rows) - targets.fn_per_1000),
-                max(0.0, targets.precision - sum(alerts) / len(alerts)),
-                sum(score >= low for score, _ in rows),
-                -sum(alerts),
-                -low,
-                -high,
+            skipped = sum(score < low for score, _ in rows)
+            figures = {
+                "ScreeningSensitivity": (positives - missed) / positives,
+                "ScreeningFNPer1000": 1000 * missed / size,
+                "AlertPrecision": sum(alerts) / len(alerts),
+                "AlertsPer1000": 1000 * len(alerts) / size,
+                "NegRate": skipped / size,
+                "UncertainRate": (size - skipped - len(alerts)) / size,
+                "PosRate": len(alerts) / size,
+            }
+            signed = (
+                (figures[name[:-2]], value, 1 if ">" in name else -1)
+                for name, value in targets.values
+                if "(" not in name
             )
+            short = [max(0.0, sign * (value - reached)) for reached, value, sign in signed]
+            key = (*short, size - skipped, -sum(alerts), -low, -high)
             best = min(best, (key, low, high)) if best else (key, low, high)
     return best[1], best[2]
 
 
-@settings(max_examples=150, deadline=None)
-@given(scored, st.sampled_from([Targets(), EASY, Targets(sensitivity=0.5, fn_per_1000=1000, precision=1.0)]))
+@settings(max_examples=200, deadline=None)
+@given(scored, st.sampled_from([Targets(), EASY, BUDGETS, SURE]))
 def test_the_pair_is_that_of_trying_all(rows: list[tuple[int, bool]], targets: Targets) -> None:
     rows = [(score / 12, label) for score, label in rows]
     labels = np.array([label for _, label in rows])
@@ -52,7 +62,7 @@ def test_a_hand_worked_choice() -> None:
     """Evidence at 0.3, 0.6, 0.8, 0.9; nothing may be missed, so tau_neg is 0.3; from 0.6 on 3 of 4 alerts are right."""
     scores = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9])
     labels = np.array([False, False, True, False, False, True, False, True, True])
-    found = tune_three_state(scores, labels, Targets(precision=0.75), tuned_on=HERE)
+    found = tune_three_state(scores, labels, parse_targets(["AlertPrecision>=0.75"]), tuned_on=HERE)
     assert (found.tau_neg, found.tau_pos, found.met) == (0.3, 0.6, True)
     assert found.metrics["Workload"] == pytest.approx(7 / 9)
     assert found.metrics["AlertPrecision"] == 0.75
@@ -101,10 +111,42 @@ def test_written_and_read_back() -> None:
         ThreeState.from_dict({**found.to_dict(), "tau_neg": 0.9})
 
 
-def test_targets_are_read_as_typed_and_the_rest_is_the_contracts() -> None:
-    found = parse_targets(["ScreeningSensitivity >= 98%", "AlertPrecision(unit=post)>=0.8", "ScreeningFNPer1000<=7"])
-    assert found == Targets(0.98, 7.0, 0.90, 0.995, 0.8)
+def test_the_order_of_targets_is_their_priority() -> None:
+    """Evidence at 0.1 and 0.8 of ten: half of it is skipped by whoever skips half; both cannot be had."""
+    scores, labels = np.arange(10) / 10, np.isin(np.arange(10), [1, 8])
+    for first, second, tau_neg in (
+        ("ScreeningSensitivity>=1", "NegRate>=0.5", 0.1),
+        ("NegRate>=0.5", "ScreeningSensitivity>=1", 0.8),
+    ):
+        found = tune_three_state(scores, labels, parse_targets([first, second]), tuned_on=HERE)
+        assert found.tau_neg == tau_neg
+        outcomes = {outcome.name + f"{outcome.target:g}": outcome for outcome in found.targets}
+        assert [*outcomes][:2] == [first, second]
+        assert (outcomes[first].missed_by, outcomes[second].missed_by) == (
+            0,
+            pytest.approx(0.4 if tau_neg == 0.1 else 0.5),
+        )
+
+
+def test_a_budget_of_alerts_is_kept() -> None:
+    """Ten queries, 200 alerts per 1,000: the two highest alert, though a lower tau_pos would find more evidence."""
+    scores, labels = np.arange(10) / 10, np.arange(10) >= 6
+    found = tune_three_state(scores, labels, parse_targets(["AlertsPer1000<=200"]), tuned_on=HERE)
+    assert (found.tau_neg, found.tau_pos, found.met) == (0.6, 0.8, True)
+
+
+def test_targets_are_read_as_typed_and_the_rest_comes_last_as_the_contract_has_it() -> None:
+    found = parse_targets(["AlertsPer1000 <= 20", "ScreeningSensitivity >= 98%", "AlertPrecision(unit=post)>=0.8"])
+    assert list(found.to_dict().items()) == [
+        *(("AlertsPer1000<=", 20.0), ("ScreeningSensitivity>=", 0.98), ("AlertPrecision(unit=post)>=", 0.8)),
+        *(("ScreeningFNPer1000<=", 5.0), ("AlertPrecision>=", 0.9), ("ScreeningSensitivity(unit=post)>=", 0.995)),
+    ]
     assert Targets.from_dict(found.to_dict()) == found
-    for text in ("AUROC>=0.9", "AlertPrecision<=0.9", "AlertPrecision>=1.5", "ScreeningSensitivity(unit=post)>=1"):
+    for text in (
+        *("AUROC>=0.9", "NegRate=0.9", "AlertPrecision>=1.5", "ScreeningSensitivity(unit=post)>=1"),
+        *("NegRate(unit=post)>=0.5", "AlertPrecision(unit=post)<=0.5", "AlertsPer1000<=1001"),
+    ):
         with pytest.raises(evidentia.InputError):
             parse_targets([text])
+    with pytest.raises(evidentia.InputError, match="Give each once"):
+        parse_targets(["NegRate>=0.5", "NegRate>=0.6"])

@@ -12,19 +12,23 @@ import evidentia
 from cli.points import point_estimates
 from evidentia.protocol import (
     Choices,
-    Targets,
     Tuning,
     apply_tuning,
     choose_threshold,
     from_document,
     parse_rule,
+    parse_targets,
     posts_sha256,
     to_document,
     tune,
 )
 from evidentia.tables import Run
 
-THREE = Choices(None, Targets(sensitivity=0.9, precision=0.6))
+THREE = Choices(None, parse_targets(["ScreeningSensitivity>=0.9", "ScreeningFNPer1000<=5", "AlertPrecision>=0.6"]))
+EASY = (
+    *("ScreeningSensitivity>=0.9", "ScreeningFNPer1000<=50", "AlertPrecision>=0.5"),
+    *("ScreeningSensitivity(unit=post)>=0.6", "AlertPrecision(unit=post)>=0.3"),
+)
 ONE = Choices(parse_rule("max-f1"))
 
 
@@ -114,7 +118,7 @@ def test_a_raw_score_becomes_a_probability(table: pl.DataFrame) -> None:
 
 
 def test_certificates_use_posts_that_the_calibrator_did_not_see(run: Run) -> None:
-    easy = replace(THREE, certify=True, targets=Targets(0.9, 50, 0.5, post_sensitivity=0.6, post_precision=0.3))
+    easy = replace(THREE, certify=True, targets=parse_targets(EASY))
     for fold in tune(run, replace(easy, calibrate="platt")).folds:
         screening, alerts = fold.three_state.certificates
         certified_on = set(screening.tuned_on.posts)

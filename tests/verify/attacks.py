@@ -400,5 +400,6 @@ ABLATION: dict[str, Attack] = {
     "a step added": lambda place: shutil.copytree(place / "steps/0-retriever", place / "steps/9-external"),
     "a file added": add("claims.md"),
     "a page added": add("report.html"),
+    "words in the log": text("run.log", r"\n$", "\nnDCG@10 is 0.99\n"),
     "a link": link("ablation.csv"),
 }

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import evidentia
-from evidentia.protocol import Choices, Targets, parse_rule, tune
+from evidentia.protocol import Choices, parse_rule, parse_targets, tune
 from evidentia.synth import synthetic_run
 from evidentia.tables import Run
 from evidentia.verify.applied import check_applied
@@ -24,7 +24,9 @@ from evidentia.verify.tally import Tally
 from evidentia.verifying import verify_numbers
 from verify.made import Copy, copied
 
-CERTIFIED = Choices(None, Targets(post_sensitivity=0.6, post_precision=0.1), certify=True)
+EASY = parse_targets(["ScreeningSensitivity(unit=post)>=0.6", "AlertPrecision(unit=post)>=0.1"])
+CERTIFIED = Choices(None, EASY, certify=True)
+BUDGETS = parse_targets(["UncertainRate<=0.3", "AlertsPer1000<=100", "NegRate>=0.9", "PosRate>=0.2"])
 WAYS = {
     "fpr": Choices(parse_rule("fpr=0.1")),
     "max-f1": Choices(parse_rule("max-f1")),
@@ -32,6 +34,7 @@ WAYS = {
     "youden": Choices(parse_rule("youden"), calibrate="temperature"),
     "fixed": Choices(parse_rule("fixed=0.5"), calibrate="platt"),
     "three states": Choices(calibrate="beta"),
+    "budgets of work": Choices(None, BUDGETS),
     "certified": CERTIFIED,
     "not certified": Choices(certify=True),
     "certified behind the best calibrator": replace(CERTIFIED, calibrate="auto"),
@@ -89,7 +92,7 @@ def test_the_ways_are_what_they_are_called(given: Given) -> None:
     gate = given.document["folds"][0]["three_state"]
     if given.choices.certify:
         certified = [one["value"] is not None for one in gate["certificates"]]
-        assert certified == ([True, True] if given.choices.targets.post_sensitivity == 0.6 else [False, False])
+        assert certified == ([True, True] if given.choices.targets == EASY else [False, False])
     else:
         assert gate is None or gate["certificates"] == []
 

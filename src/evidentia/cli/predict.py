@@ -42,6 +42,9 @@ def predict(
     sha256: Annotated[
         str | None, option("--sha256 HASH", "Refuse a model with another hash than `run` printed.")
     ] = None,
+    thresholds: Annotated[
+        Path | None, option("--thresholds FILE", "Decide by what `evidentia tune` chose on the folder of the run.")
+    ] = None,
     force: Annotated[bool, option("--force", "Replace FILE.")] = False,
     max_bytes: options.MaxBytes = options.MAX_BYTES,
     quiet: Annotated[bool, option("--quiet -q", "Print nothing but warnings and errors.")] = False,
@@ -69,6 +72,12 @@ def predict(
         config=config,
         sha256=sha256,
     )
+    if thresholds is not None:
+        from evidentia.pipeline.retuning import under_thresholds
+        from evidentia.protocol import read_tuning
+
+        tuning, source = read_tuning(thresholds)
+        trained = under_thresholds(trained, tuning, name=source.name)
     usual = (trained.cut.splitter or DEFAULT).partition(" ")[0]
     read = read_posts(posts, criteria=trained.criteria, splitter=usual if splitter is None else splitter)
     for warning in (*trained.notes, *trained.cut.differences(read.posts, read.splitter)):

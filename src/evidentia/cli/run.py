@@ -29,6 +29,10 @@ def run(
     config: Annotated[Path | None, argument("The configuration, a TOML file.")] = None,
     out: Annotated[Path | None, option("-o --out OUT", "Folder for everything.")] = None,
     resume: Resume = False,
+    reuse: Annotated[
+        Path | None,
+        option("--reuse RUN", "Take the steps that a change of the configuration leaves alone from this run."),
+    ] = None,
     workers: Workers = None,
     resamples: options.Resamples = 10_000,
     no_verify: Annotated[bool, option("--no-verify", "Do not recompute the result.")] = False,
@@ -59,7 +63,9 @@ def run(
         show_finished(out, passed=passed, quiet=quiet)
         return
     with stoppable("continue with --resume.", quiet=quiet):
-        judged = running.run(settings, out, resume=resume, workers=workers, judging=judging, bar=bar, note=tell)
+        judged = running.run(
+            settings, out, resume=resume, reuse=reuse, workers=workers, judging=judging, bar=bar, note=tell
+        )
     show_judged(judged, quiet=quiet)
 
 

@@ -28,9 +28,9 @@ from evidentia.leakage import Features, Post, canaries
 from evidentia.leakage.canaries import labels_of
 from evidentia.leakcheck.check import PARTS, Leakcheck
 from evidentia.leakcheck.watched import Watched, WatchedPipeline, digest
+from evidentia.pipeline.progress import Progress
 from evidentia.pipeline.stage import Parts
 from evidentia.results import Finding
-from evidentia.running import Progress
 
 PARTICIPANTS = 300
 FOLDS_RUN = 10  # times that the canaries fit

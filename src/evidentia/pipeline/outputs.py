@@ -25,6 +25,8 @@ from evidentia.protocol.tuning import tune_rows
 from evidentia.results import dumps, dumps_by_line
 from evidentia.tables import read_run
 
+FINAL_ROWS = "tune_final.parquet"  # the TUNE queries of the model for use, to choose its thresholds anew
+
 
 @dataclass(frozen=True, eq=False)
 class Tables:
@@ -148,12 +150,25 @@ def write_models(
         into_place(folder / name, fill)
 
 
+def write_final_rows(plan: Plan, store: Checkpoints, variant: Variant, folder: Path) -> None:
+    """Write the TUNE queries of the model for use, where there is one."""
+    for division in plan.divisions():
+        if division.fold == FINAL:
+            scored = Scored.of(plan.posts, division, plan.system, store, variant)
+            write_file(folder / FINAL_ROWS, _parquet(_tune_queries(plan, scored, variant)))
+
+
+def _tune_queries(plan: Plan, scored: Scored, variant: Variant) -> pl.DataFrame:
+    assert plan.posts.gold is not None
+    return query_rows(scored, plan.posts.gold, scored.division.tune, split="TUNE", ranked_by=variant.ranked_by)
+
+
 def final_decider(plan: Plan, store: Checkpoints, division: Division, variant: Variant) -> Decider:
     """Tune the model for use on the posts that it did not learn from."""
     gold = plan.posts.gold
     assert gold is not None
     scored = Scored.of(plan.posts, division, plan.system, store, variant)
-    rows = query_rows(scored, gold, division.tune, split="EVAL", ranked_by=variant.ranked_by)
+    rows = _tune_queries(plan, scored, variant)
     tuning = tune_rows(read_run(rows.drop("fold", "split"), allow_disjoint=True).queries, variant.choices)
     if tuning.reason not in {None, REJECT_ALL}:
         raise InputError(

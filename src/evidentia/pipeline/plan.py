@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,14 +98,24 @@ class Plan:
 
 def identity(plan: Plan, config: Mapping[str, Any], means: Sequence[Any]) -> str:
     """A hash of everything that decides the outcome: configuration, posts, labels, and by what means."""
-    posts = plan.posts
-    assert posts.gold is not None
     encoded = json.dumps([means, config, plan.folds.seed, plan.final], sort_keys=True)
     digest = hashlib.sha256(encoded.encode())
-    for part in (posts.post_ids, posts.sent_uids, posts.texts, [str(criterion) for criterion in posts.criteria]):
-        digest.update(json.dumps(part).encode())
-    digest.update(posts.offsets.tobytes() + np.packbits(posts.gold).tobytes())
+    for part in (*texts_of(plan.posts), *labels_of(plan.posts)):
+        digest.update(part)
     return digest.hexdigest()
+
+
+def texts_of(posts: Posts) -> Iterator[bytes]:
+    """Posts and criteria without labels, for a hash."""
+    for part in (posts.post_ids, posts.sent_uids, posts.texts, [str(criterion) for criterion in posts.criteria]):
+        yield json.dumps(part).encode()
+    yield posts.offsets.tobytes()
+
+
+def labels_of(posts: Posts) -> Iterator[bytes]:
+    """The labels, for a hash."""
+    assert posts.gold is not None
+    yield np.packbits(posts.gold).tobytes()
 
 
 def refuse_too_few(plan: Plan) -> None:

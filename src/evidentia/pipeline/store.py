@@ -139,11 +139,16 @@ class Checkpoints:
 
         files = _files_of({"space": result.space, "model": result.model})
         files[SCORES] = save({"scores": np.ascontiguousarray(result.scores)})
-        files[SECONDS] = dumps({"seconds": round(seconds, 3)}).encode()
-        files[SUMS] = _sums(files)
+        self.put(fold, step, files, seconds=seconds)
+
+    def put(self, fold: str, step: str, files: Mapping[str, bytes], *, seconds: float | None = None) -> None:
+        """Keep what a step learnt and said; without seconds it was done by an earlier run."""
+        spent = {"seconds": round(seconds or 0.0, 3), "reused": seconds is None}
+        whole = {**files, SECONDS: dumps(spent).encode()}
+        whole[SUMS] = _sums(whole)
 
         def fill(folder: Path) -> None:
-            for name, content in files.items():
+            for name, content in whole.items():
                 (folder / name).write_bytes(content)
 
         into_place(self.root / fold / step, fill)
@@ -152,19 +157,36 @@ class Checkpoints:
         """What a step said of all posts."""
         from safetensors.numpy import load
 
-        scores: Floats = load(self._sound(fold, step, SCORES)[SCORES])["scores"]
+        scores: Floats = load(self.files(fold, step, SCORES)[SCORES])["scores"]
         return scores
 
     def seconds(self) -> dict[str, float]:
         """How long each step took, over all folds."""
         total: dict[str, float] = {}
+        for (_, name), seconds in self.spent().items():
+            total[name] = total.get(name, 0.0) + seconds
+        return {name: round(seconds, 1) for name, seconds in total.items()}
+
+    def reused(self) -> dict[str, int]:
+        """In how many folds each step comes from an earlier run."""
+        counts: dict[str, int] = {}
+        for (_, name), record in self._records():
+            if record.get("reused"):
+                counts[name] = counts.get(name, 0) + 1
+        return counts
+
+    def spent(self) -> dict[tuple[str, str], float]:
+        """The seconds of every step that is done, by its fold and name."""
+        return {place: float(record["seconds"]) for place, record in self._records()}
+
+    def _records(self) -> Iterator[tuple[tuple[str, str], dict[str, Any]]]:
         for path in sorted(self.root.glob(f"*/*/{SECONDS}")):
-            total[path.parent.name] = total.get(path.parent.name, 0.0) + float(loads(path.read_bytes())["seconds"])
-        return {name: round(spent, 1) for name, spent in total.items()}
+            if not path.parent.name.startswith("."):  # what is being written
+                yield (path.parent.parent.name, path.parent.name), loads(path.read_bytes())
 
     def parts(self, fold: str, step: str) -> dict[str, Parts]:
         """What a step learnt."""
-        self._sound(fold, step, *MODEL)
+        self.files(fold, step, *MODEL)
         return load_parts(self.root / fold / step)
 
     def discard_damaged(self) -> list[str]:
@@ -179,7 +201,7 @@ class Checkpoints:
     def _folders(self) -> Iterator[Path]:
         yield from (path for path in sorted(self.root.glob("*/*")) if path.is_dir() and not path.name.startswith("."))
 
-    def _sound(self, fold: str, step: str, *names: str) -> dict[str, bytes]:
+    def files(self, fold: str, step: str, *names: str) -> dict[str, bytes]:
         """Some files of a step, as they were written."""
         folder = self.root / fold / step
         try:

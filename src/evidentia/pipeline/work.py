@@ -15,12 +15,11 @@ from evidentia.array_types import Bools, Floats, Ints
 from evidentia.corpus import Posts
 from evidentia.corpus.posts import rows_of
 from evidentia.pipeline.plan import Division, Plan
+from evidentia.pipeline.progress import Training, Watch, no_watch
 from evidentia.pipeline.stage import Lesson, Parts, Stage, StepResult, View
 from evidentia.pipeline.store import Checkpoints
 from evidentia.pipeline.system import GATE, Step, System
 from evidentia.pipeline.workers import Workers, block_signals
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,25 +37,27 @@ class FoldJob:
         return all(self.store.has(self.division.fold, step.name) for step in self.system)
 
 
-def compute(plan: Plan, store: Checkpoints, *, workers: int, progress: Progress | None = None) -> None:
+def compute(plan: Plan, store: Checkpoints, *, workers: int, told: Callable[[Training], None] = no_watch) -> None:
     """Run all folds, some at a time (0 workers: one for every core); what is kept is not done again."""
     jobs = [FoldJob(plan.system, plan.posts, division, store) for division in plan.divisions()]
     workers = workers or min(os.cpu_count() or 1, len(jobs))
-    total, left = len(jobs) * len(tuple(plan.system)), [job for job in jobs if not job.is_done]
+    left = [job for job in jobs if not job.is_done]
+    together = len(left) > 1 and workers > 1
+    folds, steps = [job.division.fold for job in jobs], [step.name for step in plan.system]
+    watch = Watch(folds, steps, workers if together else 1, told)
 
-    def tell() -> None:
-        if progress is not None:
-            progress(store.count(), total)
+    def look() -> None:
+        watch.look(store.spent())
 
-    if len(left) > 1 and workers > 1:
-        _in_processes(left, workers, tell)
+    look()
+    if together:
+        _in_processes(left, workers, look)
         return
     for job in left:
-        run_fold(job)
-        tell()
+        run_fold(job, look)
 
 
-def _in_processes(jobs: Sequence[FoldJob], workers: int, tell: Callable[[], None]) -> None:
+def _in_processes(jobs: Sequence[FoldJob], workers: int, look: Callable[[], None]) -> None:
     """A process for each fold, some at a time."""
     started = Workers()
     with ThreadPoolExecutor(workers, initializer=block_signals) as threads:
@@ -66,14 +67,17 @@ def _in_processes(jobs: Sequence[FoldJob], workers: int, tell: Callable[[], None
                 done, waiting = wait(waiting, timeout=0.5, return_when=FIRST_COMPLETED)
                 for future in done:
                     future.result()
-                tell()
+                look()
         finally:  # after an error, or the keyboard, nobody needs what the others are doing
             started.stop()
             threads.shutdown(cancel_futures=True)
 
 
-def run_fold(job: FoldJob) -> None:
-    """Every step of one fold, one after the other; the linear algebra keeps to one thread, so bytes do not depend on cores."""
+def run_fold(job: FoldJob, look: Callable[[], None] | None = None) -> None:
+    """Every step of one fold, one after the other, with a look at each that is done.
+
+    The linear algebra keeps to one thread, so bytes do not depend on cores.
+    """
     import sklearn.ensemble  # noqa: F401 - a limit only holds for libraries that are there when it is set
     from threadpoolctl import threadpool_limits
 
@@ -90,6 +94,8 @@ def run_fold(job: FoldJob) -> None:
                 result = run_step(step, view, job.division, job.posts.gold, seed=seed)
                 job.store.write(fold, step.name, result, seconds=time.perf_counter() - began)
                 scores = result.scores
+                if look is not None:
+                    look()
             if step.name != GATE:
                 view = after(view, step.name, scores, cut_of(step, job.store, fold))
 

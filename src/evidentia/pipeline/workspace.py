@@ -9,6 +9,7 @@ from pathlib import Path
 
 from evidentia.errors import InputError, OutputError
 from evidentia.pipeline.lock import acquire_lock
+from evidentia.pipeline.progress import LOG
 from evidentia.pipeline.store import Checkpoints, write_file
 from evidentia.results import dumps, loads
 from evidentia.results.folder import PARTIAL
@@ -83,6 +84,7 @@ def _is_empty(out: Path) -> bool:
 def abandon(out: Path) -> None:
     """Remove the folder of a run that did nothing, so that it does not stand in the way of the next."""
     shutil.rmtree(out / WORK, ignore_errors=True)
+    (out / LOG).unlink(missing_ok=True)
     with suppress(OSError):  # it holds something, or is not ours to remove
         out.rmdir()
 

@@ -58,7 +58,7 @@ def _notes(run: Run, tuning: Tuning, name: str, gate: Bools) -> list[str]:
         notes.append(
             f"{name}: tuned on another file than this run. Thresholds only fit the scores of the system they come from."
         )
-    notes += _elsewhere(run, tuning, name)
+    notes += _origin(run, tuning, name)
     if run.queries.n_selected is None:
         return notes
     selected = run.queries.n_selected > 0
@@ -73,20 +73,31 @@ def _notes(run: Run, tuning: Tuning, name: str, gate: Bools) -> list[str]:
     return notes
 
 
-def _elsewhere(run: Run, tuning: Tuning, name: str) -> list[str]:
-    """Say where values cannot be recomputed from the result, because it does not hold the rows that they were tuned on."""
+def _origin(run: Run, tuning: Tuning, name: str) -> list[str]:
+    """Say what is not as it should be: values that come from other folds, or from rows that the result does not hold."""
+    notes = []
+    if tuning.cross_fit:
+        notes.append(
+            f"{name}: cross_fit: the thresholds of each fold were chosen on the other folds, whose scores come from models that "
+            "saw this fold. They are not from TUNE, and may be too favourable."
+        )
     known = tuning.by_fold()
-    strange = [fold for fold, _ in _rows_by_fold(run.queries) if not _tuned_here(run.tune, known[fold], tuning.score)]
-    how = "tuned on rows that are not the TUNE rows of this run, so `verify` cannot recompute them"
-    return [f"{name}: the values of {counted(len(strange), 'fold')} were {how}."] if strange else []
+    strange = [fold for fold, _ in _rows_by_fold(run.queries) if not _tuned_here(run, known[fold], tuning)]
+    rows = "rows of other folds than those" if tuning.cross_fit else "rows that are not the TUNE rows"
+    how = f"{'chosen' if tuning.cross_fit else 'tuned'} on {rows} of this run, so `verify` cannot recompute them"
+    return [*notes, *([f"{name}: the values of {counted(len(strange), 'fold')} were {how}."] if strange else [])]
 
 
-def _tuned_here(tune: Queries | None, tuned: FoldTuning, score: str) -> bool:
-    if tune is None or not tune.has(score):
+def _tuned_here(run: Run, tuned: FoldTuning, tuning: Tuning) -> bool:
+    tune = run.queries if tuning.cross_fit else run.tune
+    if tune is None or not tune.has(tuning.score):
         return False
-    rows = dict(_rows_by_fold(tune)).get(tuned.fold, np.zeros(len(tune), bool))
-    rows = np.ones(len(tune), bool) if tuned.fold is None else rows
-    return rows_sha256(tune, rows, score) == tuned.tune_sha256
+    if tuned.fold is None:
+        rows = np.ones(len(tune), bool)
+    else:
+        own = dict(_rows_by_fold(tune)).get(tuned.fold, np.zeros(len(tune), bool))
+        rows = ~own if tuning.cross_fit else own
+    return rows_sha256(tune, rows, tuning.score) == tuned.tune_sha256
 
 
 def _problems(run: Run, tuning: Tuning, name: str) -> list[Problem]:

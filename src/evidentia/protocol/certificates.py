@@ -17,7 +17,7 @@ from evidentia.array_types import Bools, Floats, Ints
 from evidentia.errors import counted
 from evidentia.protocol.plain import Plain
 from evidentia.protocol.provenance import Provenance, refuse_overlap
-from evidentia.protocol.targets import Targets
+from evidentia.protocol.targets import POST_PRECISION, POST_SENSITIVITY, Targets
 from evidentia.stats.power import certifies, most_misses, posts_needed
 
 DELTA = 0.05
@@ -85,8 +85,8 @@ def certify(
     """
     refuse_overlap(tuned_on.posts, used, "would certify thresholds")
     by_post = PostScores.of(scores, labels, post)
-    screening = certify_screening(by_post, targets.post_sensitivity, grid=grid, delta=delta, tuned_on=tuned_on)
-    alerts = certify_alerts(by_post, targets.post_precision, grid=grid, delta=delta, tuned_on=tuned_on)
+    screening = certify_screening(by_post, targets[POST_SENSITIVITY], grid=grid, delta=delta, tuned_on=tuned_on)
+    alerts = certify_alerts(by_post, targets[POST_PRECISION], grid=grid, delta=delta, tuned_on=tuned_on)
     return screening, alerts
 
 

@@ -45,6 +45,8 @@ def from_document(content: Mapping[str, Any], *, name: str) -> Tuning:
     try:
         for choice in _CHOICES.keys() & content["choices"].keys():
             read_plain(_CHOICES[choice], content["choices"][choice], f"choices.{choice}")
+        if content["choices"].get("cross_fit", True) is not True:
+            raise ValueError("choices.cross_fit is true or not there")
         folds = tuple(FoldTuning.from_dict(fold, f"folds[{at}]") for at, fold in enumerate(content["folds"]))
         if content["score"] not in SCORES or len({fold.fold for fold in folds}) != len(folds) or not folds:
             raise ValueError("every fold must be there once, under a score column that is known")

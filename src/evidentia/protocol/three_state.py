@@ -17,7 +17,7 @@ from evidentia.array_types import Bools, Floats, Ints
 from evidentia.protocol.certificates import PostCertificate
 from evidentia.protocol.plain import Plain
 from evidentia.protocol.provenance import Provenance
-from evidentia.protocol.targets import TargetResult, Targets, target_results
+from evidentia.protocol.targets import TargetResult, Targets, shortfall, target_results
 from evidentia.protocol.thresholds import UNTUNABLE, lacking
 from evidentia.tables.queries import Frozen
 
@@ -61,6 +61,18 @@ class Grid(Frozen):
             "AlertPrecision": np.divide(right, alerts, out=np.zeros(len(alerts)), where=alerts > 0),
             "AlertsPer1000": 1000 * alerts / self.queries,
             "AlertRecall": right / self.positives,
+        }
+
+    def of_pairs(self, low: Ints, high: Ints) -> dict[str, Floats]:
+        """The figures that targets are about, of pairs of candidates by their places."""
+        columns = self.columns
+        screening, alerts = ("ScreeningSensitivity", "ScreeningFNPer1000"), ("AlertPrecision", "AlertsPer1000")
+        return {
+            **{name: columns[name][low] for name in screening},
+            **{name: columns[name][high] for name in alerts},
+            "NegRate": self.skipped[low] / self.queries,
+            "UncertainRate": (self.skipped[high] - self.skipped[low]) / self.queries,
+            "PosRate": (self.queries - self.skipped[high]) / self.queries,
         }
 
     def to_dict(self) -> dict[str, list[float]]:
@@ -116,10 +128,7 @@ def grid_of(scores: Floats, labels: Bools, tau: Floats) -> Grid:
 
 
 def tune_three_state(scores: Floats, labels: Bools, targets: Targets, *, tuned_on: Provenance) -> ThreeState:
-    """The point of least work that meets the targets; else the one that misses them least, sensitivity first.
-
-    Misses are compared in this order: screening sensitivity, evidence skipped per 1,000, alert precision.
-    """
+    """The point of least work that meets the targets; else the one that misses them least, the first target first."""
     missing = lacking(labels)
     if missing is not None:
         nothing: Mapping[str, Any] = MappingProxyType({})
@@ -140,24 +149,23 @@ def at_pair(
     tuned_on: Provenance,
 ) -> ThreeState:
     """The value of a pair of thresholds: its figures on the TUNE scores and labels, and what becomes of the targets."""
-    figures = grid_of(*data, np.array(pair)).columns
+    point = grid_of(*data, np.array(pair))
+    figures = point.columns
     screening = {name: float(figures[name][0]) for name in ("ScreeningSensitivity", "ScreeningFNPer1000", "Workload")}
     alerts = {name: float(figures[name][1]) for name in ("AlertPrecision", "AlertsPer1000", "AlertRecall")}
     metrics = MappingProxyType(screening | alerts)
+    reached = {name: float(value[0]) for name, value in point.of_pairs(np.array([0]), np.array([1])).items()}
     written = MappingProxyType(grid.to_dict())
-    return ThreeState(*pair, None, metrics, target_results(targets, metrics), certificates, written, tuned_on)
+    return ThreeState(*pair, None, metrics, target_results(targets, reached), certificates, written, tuned_on)
 
 
 def _best_pair(grid: Grid, targets: Targets) -> tuple[int, int]:
     """The places of tau_neg and tau_pos in the grid."""
-    figures = grid.columns
     low, high = np.triu_indices(len(grid.tau))
-    short = np.maximum(0.0, targets.sensitivity - figures["ScreeningSensitivity"])
-    over = np.maximum(0.0, figures["ScreeningFNPer1000"] - targets.fn_per_1000)
-    wrong = np.maximum(0.0, targets.precision - figures["AlertPrecision"])
+    columns, reached = grid.columns, grid.of_pairs(low, high)
     first_to_last = (
-        *(short[low], over[low], wrong[high]),
-        *(figures["Workload"][low], -figures["AlertRecall"][high]),
+        *(shortfall(name, wanted, reached[name[:-2]]) for name, wanted in targets.over_queries.items()),
+        *(columns["Workload"][low], -columns["AlertRecall"][high]),
         *(-grid.tau[low], -grid.tau[high]),
     )
     best = int(np.lexsort(first_to_last[::-1])[0])

@@ -22,6 +22,7 @@ from evidentia.protocol.three_state import ThreeState, at_pair, grid_of, score_g
 from evidentia.protocol.thresholds import Rule, Threshold, choose_threshold, shared_score
 from evidentia.tables import Run
 from evidentia.tables.queries import Queries
+from evidentia.tables.run import Source
 
 NO_CALIBRATION = "none"
 FITTING_PARTS = 3  # where both are wanted, one third of the posts fits the calibrator and the others certify
@@ -29,7 +30,10 @@ FITTING_PARTS = 3  # where both are wanted, one third of the posts fits the cali
 
 @dataclass(frozen=True)
 class Choices:
-    """What is to be tuned, and how. ``rule`` None stands for the two thresholds of a three-state gate."""
+    """What is to be tuned, and how. ``rule`` None stands for the two thresholds of a three-state gate.
+
+    With ``cross_fit`` each fold's are chosen on the EVAL rows of the other folds, for runs without TUNE rows.
+    """
 
     rule: Rule | None = None
     targets: Targets = field(default_factory=Targets)
@@ -37,8 +41,14 @@ class Choices:
     delta: float = DELTA
     calibrate: str = NO_CALIBRATION
     seed: int = 7
+    cross_fit: bool = False
 
     def __post_init__(self) -> None:
+        if self.certify and self.cross_fit:
+            raise InputError(
+                "There are no certificates with cross_fit: the scores of other folds come from models that saw the posts of "
+                "this one. Certify on TUNE rows."
+            )
         if self.certify and self.rule is not None:
             raise InputError("Certificates are about tau_neg and tau_pos: tune a three-state gate to have them.")
         if not 0 < self.delta < 1:
@@ -52,6 +62,7 @@ class Choices:
             "certify": self.delta if self.certify else None,
             "calibrate": self.calibrate,
             "seed": self.seed,
+            **({"cross_fit": True} if self.cross_fit else {}),
         }
 
 
@@ -109,20 +120,24 @@ class Tuning:
     folds: tuple[FoldTuning, ...]
     inputs: tuple[Mapping[str, Any], ...] = ()
 
+    @property
+    def cross_fit(self) -> bool:
+        """Whether every fold has thresholds that were chosen on the other folds, not on TUNE."""
+        return bool(self.choices.get("cross_fit"))
+
     def by_fold(self) -> dict[str | None, FoldTuning]:
         """The tuning of every fold by its label."""
         return {tuning.fold: tuning for tuning in self.folds}
 
 
 def tune(run: Run, choices: Choices, *, used: Collection[str] = ()) -> Tuning:
-    """Choose calibrators and thresholds for every fold on its TUNE rows; EVAL rows and their labels are not looked at.
+    """Choose calibrators and thresholds for every fold on its TUNE rows; its EVAL rows and their labels are not looked at.
 
     ``used`` names posts on which the system's other choices (gamma, mixing, early stopping) were made; certificates
     refuse them.
     """
-    if run.tune is None:
-        raise InputError("The run has no TUNE rows. Thresholds are chosen on them: mark them in a split column.")
-    score = shared_score(run.tune, run.queries)
+    rows = _rows_to_tune_on(run, choices)
+    score = shared_score(rows, run.queries)
     if score is None:
         hints = "".join(f" {note}" for note in run.notes if "--map " in note)
         raise InputError(
@@ -133,26 +148,57 @@ def tune(run: Run, choices: Choices, *, used: Collection[str] = ()) -> Tuning:
             "Thresholds are compared with prob, and the run has only detection_score. Add --calibrate auto, which makes "
             "probabilities of it."
         )
-    tuner = _Tuner(run.tune, score, choices, used)
-    tunings = tuple(tuner.fold(fold, rows) for fold, rows in _folds(run.tune, run.queries))
-    inputs = tuple({"role": s.role, "name": s.name, "sha256": s.sha256, "rows": s.rows} for s in run.sources)
-    return Tuning(score, MappingProxyType(choices.to_dict()), tunings, inputs)
+    tuner = _Tuner(rows, score, choices, used)
+    tunings = tuple(tuner.fold(fold, mask) for fold, mask in tuning_folds(run, cross_fit=choices.cross_fit))
+    return Tuning(score, MappingProxyType(choices.to_dict()), tunings, tuple(map(input_of, run.sources)))
+
+
+def input_of(source: Source) -> dict[str, Any]:
+    """What a thresholds file says of a file that it was made from."""
+    return {"role": source.role, "name": source.name, "sha256": source.sha256, "rows": source.rows}
 
 
 def tune_rows(
-    rows: Queries, choices: Choices, *, score: str = "detection_score", used: Collection[str] = ()
+    rows: Queries,
+    choices: Choices,
+    *,
+    score: str = "detection_score",
+    used: Collection[str] = (),
+    fold: str | None = None,
 ) -> FoldTuning:
     """Choose a calibrator and thresholds on rows that are all there for that: for a system that is trained to be used."""
-    return _Tuner(rows, score, choices, used).fold(None, np.ones(len(rows), bool))
+    return _Tuner(rows, score, choices, used).fold(fold, np.ones(len(rows), bool))
 
 
-def _folds(tune: Queries, evaluation: Queries) -> list[tuple[str | None, Bools]]:
-    """The folds that are judged, each with its TUNE rows."""
-    if evaluation.fold is None:
-        return [(None, np.ones(len(tune), bool))]
-    if tune.fold is None:
+def _rows_to_tune_on(run: Run, choices: Choices) -> Queries:
+    """The TUNE rows; of a run without them, where it is asked for, the EVAL rows of all folds."""
+    if run.tune is None and not choices.cross_fit:
+        more = " An out-of-fold run without them: --cross-fit." if run.queries.fold is not None else ""
+        raise InputError(f"The run has no TUNE rows. Thresholds are chosen on them: mark them in a split column.{more}")
+    if not choices.cross_fit:
+        assert run.tune is not None
+        return run.tune
+    if run.tune is not None:
+        raise InputError("The run has TUNE rows, which thresholds are chosen on. Leave out --cross-fit.")
+    if run.queries.fold is None or len(run.queries.fold.labels) < 2:
+        raise InputError(
+            "--cross-fit chooses the thresholds of a fold on other folds. Give a fold column with 2 or more."
+        )
+    return run.queries
+
+
+def tuning_folds(run: Run, *, cross_fit: bool) -> list[tuple[str | None, Bools]]:
+    """The folds that are judged, each with the rows that it is tuned on: its TUNE rows, or those of the other folds."""
+    judged = run.queries.fold
+    if cross_fit:
+        assert judged is not None
+        return [(label, judged.codes != code) for code, label in enumerate(judged.labels)]
+    assert run.tune is not None
+    if judged is None:
+        return [(None, np.ones(len(run.tune), bool))]
+    if run.tune.fold is None:
         raise InputError("EVAL rows have folds and TUNE rows have none. Give the fold of every TUNE row.")
-    return [(label, tune.fold.codes == code) for code, label in enumerate(evaluation.fold.labels)]
+    return [(label, run.tune.fold.codes == code) for code, label in enumerate(judged.labels)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from evidentia.errors import counted
 from evidentia.evaluation.power import PowerReport
+from evidentia.pipeline.plan import FINAL
 from evidentia.protocol import FoldTuning, PostCertificate, Tuning
 from evidentia.report.console import number_table
 from evidentia.report.show import fixed
@@ -18,7 +19,7 @@ from evidentia.report.show import fixed
 ONE_THRESHOLD = {"TPR": "TPR", "FPR": "FPR", "prec.": "Precision", "F1": "F1", "MCC": "MCC"}
 THREE_STATES = {
     **{"sens.": "ScreeningSensitivity", "FN/1000": "ScreeningFNPer1000"},
-    **{"prec.": "AlertPrecision", "work": "Workload"},
+    **{"prec.": "AlertPrecision", "alerts/1000": "AlertsPer1000", "work": "Workload"},
 }
 
 
@@ -29,9 +30,13 @@ def print_tuning(tuning: Tuning, out: Path, *, defaults: Collection[str] = ()) -
     """
     console = Console(highlight=False)
     queries = sum(fold.tune_queries for fold in tuning.folds)
+    origin = f"Tuned on [bold]{queries:,}[/] TUNE queries in {counted(len(tuning.folds), 'fold')}"
+    if tuning.cross_fit:
+        origin = (
+            f"[bold]cross_fit[/]: each of {len(tuning.folds)} folds has what was chosen on the other folds, not on TUNE"
+        )
     console.print(
-        f"Tuned on [bold]{queries:,}[/] TUNE queries in {counted(len(tuning.folds), 'fold')}; "
-        f"rule [bold]{tuning.choices['rule']}[/] on {tuning.score}, calibrator {tuning.choices['calibrate']}; "
+        f"{origin}; rule [bold]{tuning.choices['rule']}[/] on {tuning.score}, calibrator {tuning.choices['calibrate']}; "
         "ties go to the larger threshold"
     )
     three = tuning.folds[0].three_state is not None
@@ -39,9 +44,12 @@ def print_tuning(tuning: Tuning, out: Path, *, defaults: Collection[str] = ()) -
         console.print(escape(_targets(tuning, defaults)), soft_wrap=True)
     console.print(_three_state_table(tuning) if three else _threshold_table(tuning))
     for fold in tuning.folds:
-        for line in _warnings(fold):
+        for line in _warnings(fold, "other folds" if tuning.cross_fit else "TUNE"):
             console.print(f"[yellow]fold {escape(str(fold.fold or '-'))}[/] {escape(line)}", soft_wrap=True)
-    console.print(f"written to {escape(str(out))}; use it with `evidentia evaluate RUN --thresholds`", soft_wrap=True)
+    uses = "`evidentia evaluate RUN --thresholds`"
+    if any(fold.fold == FINAL for fold in tuning.folds):
+        uses += " and `evidentia predict RUN POSTS --thresholds`"
+    console.print(f"written to {escape(str(out))}; use it with {uses}", soft_wrap=True)
 
 
 def _targets(tuning: Tuning, defaults: Collection[str]) -> str:
@@ -95,7 +103,7 @@ def _marked(tau: float | None, certificates: tuple[PostCertificate, ...]) -> str
     return _short(tau) + ("*" if certificates and certificates[0].value is not None else "")
 
 
-def _warnings(fold: FoldTuning) -> list[str]:
+def _warnings(fold: FoldTuning, rows: str) -> list[str]:
     lines = [] if fold.reason is None else [fold.reason]
     if fold.calibrator is not None and fold.calibrator.reason is not None:
         lines.append(f"not calibrated: {fold.calibrator.reason}")
@@ -103,8 +111,9 @@ def _warnings(fold: FoldTuning) -> list[str]:
         return lines
     for outcome in fold.three_state.targets:
         if outcome.missed_by:
-            miss = f"{outcome.name}{outcome.target:g} is missed on TUNE by {outcome.missed_by:.4g}"
-            lines.append(f"{miss} (reached {outcome.reached:.4g}); the nearest point was taken")
+            miss = f"{outcome.name}{outcome.target:g} is missed on {rows} by {outcome.missed_by:.4g}"
+            at = f"tau_neg {_short(fold.three_state.tau_neg)} and tau_pos {_short(fold.three_state.tau_pos)}"
+            lines.append(f"{miss}: {outcome.reached:.4g} is reached, with {at}, the nearest that earlier targets allow")
     return [*lines, *map(_certificate_line, fold.three_state.certificates)]
 
 

@@ -15,6 +15,7 @@ from evidentia.results.catalogue import resolve
 from evidentia.results.profiles import PROFILES
 from evidentia.verify.calibrators import calibrated
 from evidentia.verify.evidence import read_plain_queries, read_tune
+from evidentia.verify.files import check_log
 from evidentia.verify.folder import ResultFolder, as_numbers, naturally, read_json
 from evidentia.verify.plan import Planner
 from evidentia.verify.record import LIBRARIES, SHA256, TIME, VERSION, check_form, forms
@@ -105,6 +106,7 @@ def check_ablation(ablation: AblationFolder, tally: Tally) -> None:
     tally.exact("steps: the whole pipeline is the last", list(ablation.steps)[-1:], list(FIGURES)[-1:])
     tally.exact("steps: folders", list(ablation.steps.values()), places)
     _check_manifest(ablation, folder.manifest, tally)
+    check_log(folder, tally)
     expected = _expected(ablation, folder.manifest["seeds"])
     compare("ablation.json", ablation.content, expected, tally)
     for sheet in _sheets(expected):

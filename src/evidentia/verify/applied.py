@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from evidentia.verify.calibrators import calibrated, choose
 from evidentia.verify.evidence import Query
 from evidentia.verify.folder import ResultFolder, as_numbers
 from evidentia.verify.points import Points
+from evidentia.verify.study import Study
 from evidentia.verify.tally import Tally, compare
 from evidentia.verify.threshold_rules import (
     alert_certificate,
@@ -24,6 +25,11 @@ PLACE = "thresholds.json"
 SCHEMA = "evidentia.thresholds/1"
 KEYS = ("schema", "score", "choices", "inputs", "folds")
 CHOICES = ("rule", "targets", "certify", "calibrate", "seed")
+CROSS_FIT = "cross_fit"
+ADMISSION = (
+    "the thresholds of each fold were chosen on the other folds, whose scores come from models that saw this fold. "
+    "They are not from TUNE, and may be too favourable."
+)
 PARTS = 3  # with a calibrator one third of the posts fits it and the others certify
 CERTIFICATES = {
     "ScreeningSensitivity(unit=post)>=": screening_certificate,
@@ -46,19 +52,22 @@ def check_applied(folder: ResultFolder, points: Points, tally: Tally) -> None:
         fold = None if reported["fold"] is None else str(reported["fold"])
         mine = [query for query in points.study.queries if query.fold == fold]
         _check_use(reported, document, mine, tally)
-        rows = rows_of(document, fold, points.study.tune)
+        rows = _rows(document, reported, points.study)
         if rows_sha256(rows) == reported["tune_sha256"]:
             TunedFold(fold, document, rows).check(reported, tally)
         else:
             strange += bool(mine)
-    _check_note(folder, strange, tally)
+    _check_notes(folder, document, strange, tally)
 
 
 def _check_head(folder: ResultFolder, document: Content, tally: Tally) -> None:
     """The document is one of its kind, every fold is there once, and a file that both were made from has as many rows."""
     tally.exact(f"{PLACE}: schema", document["schema"], SCHEMA)
     tally.exact(f"{PLACE}: keys", tuple(document), KEYS)
-    tally.exact(f"{PLACE}: choices: keys", tuple(document["choices"]), CHOICES)
+    more = (CROSS_FIT,) if _is_cross_fit(document) else ()
+    tally.exact(f"{PLACE}: choices: keys", tuple(document["choices"]), (*CHOICES, *more))
+    if more:
+        tally.exact(f"{PLACE}: choices: certificates of {CROSS_FIT}", document["choices"]["certify"], None)
     if document["choices"]["rule"] != "three-state":
         asked = [document["choices"][name] for name in ("targets", "certify")]
         tally.exact(f"{PLACE}: choices: targets and certificates of a single threshold", asked, [None, None])
@@ -70,6 +79,23 @@ def _check_head(folder: ResultFolder, document: Content, tally: Tally) -> None:
             tally.exact(f"{PLACE}: inputs: {source['role']}: rows", source["rows"], read[source["sha256"]])
 
 
+def _is_cross_fit(document: Content) -> bool:
+    return document["choices"].get(CROSS_FIT) is True
+
+
+def _rows(document: Content, reported: Content, study: Study) -> list[TuneRow]:
+    """What a fold was tuned on: its TUNE rows, or what other folds were judged on, under this fold's own calibrator."""
+    fold = None if reported["fold"] is None else str(reported["fold"])
+    if not _is_cross_fit(document):
+        return rows_of(document, fold, study.tune)
+    others = rows_of(document, None, [query for query in study.queries if query.fold != fold])
+    raw, how = [row.raw for row in others], reported["calibrator"]
+    if how is None:
+        return others
+    probs = calibrated(how["method"], how["parameters"], raw, is_prob=document["score"] == "prob").tolist()
+    return [replace(row, prob=prob) for row, prob in zip(others, probs, strict=True)]
+
+
 def _without_grids(document: Content) -> dict[str, Any]:
     folds = [
         fold | {"three_state": fold["three_state"] and fold["three_state"] | {"grid": {}}} for fold in document["folds"]
@@ -77,14 +103,19 @@ def _without_grids(document: Content) -> dict[str, Any]:
     return {**document, "folds": folds}
 
 
-def _check_note(folder: ResultFolder, strange: int, tally: Tally) -> None:
-    """What cannot be recomputed is admitted where everybody reads it, and nothing else is."""
+def _check_notes(folder: ResultFolder, document: Content, strange: int, tally: Tally) -> None:
+    """What cannot be recomputed, or comes from other folds, is admitted where everybody reads it, and nothing else is."""
     phrase = "tuned on rows that are not the TUNE rows of this run"
+    if _is_cross_fit(document):
+        phrase = "chosen on rows of other folds than those of this run"
     names = [source["name"] for source in folder.manifest["inputs"] if source["role"] == "thresholds"]
     folds = f"{strange:,} fold{'' if strange == 1 else 's'}"
     wanted = [f"{name}: the values of {folds} were {phrase}, so `verify` cannot recompute them." for name in names]
     reported = [note for note in folder.summary["notes"] if phrase in note]
     tally.exact(f"summary.json: notes: {phrase}", reported, wanted if strange else [])
+    admitted = [note for note in folder.summary["notes"] if f": {CROSS_FIT}: " in note]
+    wanted = [f"{name}: {CROSS_FIT}: {ADMISSION}" for name in names] if _is_cross_fit(document) else []
+    tally.exact(f"summary.json: notes: {CROSS_FIT}", admitted, wanted)
 
 
 def _check_use(reported: Content, document: Content, mine: Sequence[Query], tally: Tally) -> None:
@@ -154,8 +185,9 @@ class TunedFold:
             )
             compare(f"{where}: calibrator: of TUNE scores", theirs, ours, tally)
             _check_parameters(f"{where}: calibrator", how, own.parameters, scores, tally)
-            probs = calibrated(how["method"], how["parameters"], [row.raw for row in self.rows], is_prob=is_prob)
-            compare("tune.parquet: prob", [row.prob for row in self.rows], probs.tolist(), tally)
+            if not _is_cross_fit(self.document):
+                probs = calibrated(how["method"], how["parameters"], [row.raw for row in self.rows], is_prob=is_prob)
+                compare("tune.parquet: prob", [row.prob for row in self.rows], probs.tolist(), tally)
         expected = {
             "fold": self.fold,
             "tune_queries": len(self.rows),

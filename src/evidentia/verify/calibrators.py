@@ -24,7 +24,7 @@ Parameters = Mapping[str, Sequence[float]]
 
 
 def calibrated(method: str, parameters: Parameters, scores: Sequence[float], *, is_prob: bool) -> Floats:
-    """The probabilities that a calibrator makes of scores."""
+    """The probabilities that a calibrator makes of scores, to the last bit: equal ones must stay equal."""
     raw = np.asarray(scores, np.float64)
     if method == "none":
         return raw
@@ -32,10 +32,15 @@ def calibrated(method: str, parameters: Parameters, scores: Sequence[float], *, 
         return np.interp(raw, parameters["x"], parameters["y"])
     odds = log_odds(raw) if is_prob else raw
     if method == "temperature":
-        return sigmoid(odds / parameters["temperature"][0])
-    columns = _logs(raw) if method == "beta" else odds[:, None]
-    *slopes, intercept = parameters["coefficients"]
-    return sigmoid(columns @ np.array(slopes) + intercept)
+        line = odds / parameters["temperature"][0]
+    elif method == "beta":
+        a, b, c = parameters["coefficients"]
+        yes, no = _logs(raw).T
+        line = a * yes + b * no + c
+    else:
+        slope, intercept = parameters["coefficients"]
+        line = slope * odds + intercept
+    return 1 / (1 + np.exp(-np.clip(line, -700, 700)))
 
 
 def _logs(prob: Floats) -> Floats:

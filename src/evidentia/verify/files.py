@@ -12,6 +12,8 @@ from evidentia.verify.folder import ResultFolder
 from evidentia.verify.tally import Tally
 
 ABOUT = frozenset({"manifest.json", "verification.json", "report.key"})  # one lists the others, two are written later
+LOG = "run.log"  # when an ablation did what: it holds times, and nothing is computed from it
+LINE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ (?:fold \S{1,40} \w{1,20}|\d+ stages? reused) \d+\.\d s")
 DRAWN = re.compile(r"report\.(?:json|html|tex|md)|figures/[^/]+\.(?:svg|png|pdf)|figures/drawn/[^/]+\.csv")
 DATA = ("candidates.parquet", "tune.parquet")  # not every run has them
 
@@ -24,7 +26,7 @@ def check_hashes(folder: ResultFolder, tally: Tally, *, nested: Collection[str] 
     listed = folder.manifest["files"]
     for name, hashed in listed.items():
         tally.exact(f"{name}: SHA-256", hashed, folder.sha256(name) if folder.has(name) else None)
-    about = ABOUT - {"report.key"} if nested else ABOUT
+    about = (ABOUT - {"report.key"}) | {LOG} if nested else ABOUT
     files, others = contents(folder.path)
     known = {name for name in files if name in listed or name in about or (not nested and is_drawn(name))}
     known |= {name for name in files if _is_below(name, nested)}
@@ -34,6 +36,14 @@ def check_hashes(folder: ResultFolder, tally: Tally, *, nested: Collection[str] 
     for name, kind in sorted(others.items()):
         if kind != "a folder" or (name not in folders and not _is_below(name, nested)):
             tally.exact(f"{name}: known", kind, None)
+
+
+def check_log(folder: ResultFolder, tally: Tally) -> None:
+    """The log of an ablation has a line for each stage, and no other words."""
+    if folder.has(LOG):
+        lines = (folder.path / LOG).read_text(encoding="utf-8").splitlines()
+        strange = sum(LINE.fullmatch(line) is None for line in lines)
+        tally.exact(f"{LOG}: lines of another form", strange, 0)
 
 
 def _is_below(name: str, folders: Collection[str]) -> bool:

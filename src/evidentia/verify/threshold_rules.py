@@ -9,13 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from evidentia.array_types import Floats
+from evidentia.array_types import Floats, Ints
 from evidentia.verify.tuning import TuneRow, best_point, lacking, operating_points
 
 MOST = 201
 SAME = 1e-12  # figures closer than this are equally good
 FIGURE = {"max-f1": "F1", "max-mcc": "MCC", "youden": "J"}
-QUERY_TARGETS = ("ScreeningSensitivity>=", "ScreeningFNPer1000<=", "AlertPrecision>=")
+WRITTEN = (  # the first three at tau_neg, the others at tau_pos
+    *("ScreeningSensitivity", "ScreeningFNPer1000", "Workload"),
+    *("AlertPrecision", "AlertsPer1000", "AlertRecall"),
+)
 SCREENING = "ScreeningSensitivity(unit=post)"
 ALERTS = "AlertPrecision(unit=post)"
 Content = dict[str, Any]
@@ -83,18 +86,43 @@ def at_taus(taus: Sequence[float], rows: Sequence[TuneRow]) -> dict[str, Floats]
         "AlertPrecision": right / np.maximum(kept, 1),
         "AlertsPer1000": 1000 * kept / size,
         "AlertRecall": right / positives,
+        "kept": np.asarray(kept, np.float64),
+        "skipped": np.asarray(size - kept, np.float64),
     }
 
 
+def pair_figures(
+    does: Mapping[str, Floats], low: Sequence[int] | Ints, high: Sequence[int] | Ints
+) -> dict[str, Floats]:
+    """The figures of the three states where thresholds at some places are tau_neg and those at others are tau_pos."""
+    kept, alerting = does["kept"][low], does["kept"][high]
+    size = does["kept"][low] + does["skipped"][low]
+    figures = {name: does[name][low] for name in ("ScreeningSensitivity", "ScreeningFNPer1000")}
+    figures |= {name: does[name][high] for name in ("AlertPrecision", "AlertsPer1000")}
+    return figures | {
+        "NegRate": does["skipped"][low] / size,
+        "UncertainRate": (kept - alerting) / size,
+        "PosRate": alerting / size,
+    }
+
+
+def missed(name: str, wanted: float, reached: Floats) -> Floats:
+    """How far figures are on the wrong side of a target."""
+    too_little, too_much = np.clip(wanted - reached, 0, None), np.clip(reached - wanted, 0, None)
+    return too_little if name[-2:] == ">=" else too_much
+
+
+def over_queries(targets: Mapping[str, float]) -> list[tuple[str, float]]:
+    """The targets that a pair is chosen by, those that count most first; the others are about posts."""
+    return [(name, float(value)) for name, value in targets.items() if "(unit=post)" not in name]
+
+
 def best_pair(taus: Sequence[float], does: Mapping[str, Floats], targets: Mapping[str, float]) -> tuple[float, float]:
-    """All pairs with tau_neg <= tau_pos: least missed, sensitivity first; least work; most right alerts; larger thresholds."""
-    sensitivity, skipped, precision = (targets[name] for name in QUERY_TARGETS)
-    short = np.maximum(0.0, sensitivity - does["ScreeningSensitivity"])
-    over = np.maximum(0.0, does["ScreeningFNPer1000"] - skipped)
-    wrong = np.maximum(0.0, precision - does["AlertPrecision"])
+    """All pairs with tau_neg <= tau_pos: least missed of each target in turn; least work; most right alerts; larger thresholds."""
     low, high = np.triu_indices(len(taus))
-    at = np.array(taus)
-    keys = (-at[high], -at[low], -does["AlertRecall"][high], does["Workload"][low], wrong[high], over[low], short[low])
+    at, reached = np.array(taus), pair_figures(does, low, high)
+    shortfalls = [missed(name, value, reached[name[:-2]]) for name, value in over_queries(targets)]
+    keys = (-at[high], -at[low], -does["AlertRecall"][high], does["Workload"][low], *reversed(shortfalls))
     best = np.lexsort(keys)[0]  # the last key counts first
     return taus[low[best]], taus[high[best]]
 
@@ -111,18 +139,19 @@ def three_state(rows: Sequence[TuneRow], targets: Mapping[str, float], certified
         for own, certificate in zip(best_pair(taus, grid, targets), certified, strict=True)
     )
     low = min(low, high)
-    does = {name: values.tolist() for name, values in at_taus([low, high], rows).items()}
-    metrics = {name: does[name][at] for at, names in enumerate((tuple(does)[:3], tuple(does)[3:])) for name in names}
-    outcomes = []
-    for name in QUERY_TARGETS:
-        wanted, reached = float(targets[name]), metrics[name[:-2]]
-        missed = max(0.0, wanted - reached if ">" in name else reached - wanted)
-        outcomes.append({"name": name, "target": wanted, "reached": reached, "missed_by": missed})
+    does = at_taus([low, high], rows)
+    metrics = {name: float(does[name][at]) for at, names in enumerate((WRITTEN[:3], WRITTEN[3:])) for name in names}
+    reached = pair_figures(does, [0], [1])
+    outcomes = [
+        {"name": name, "target": wanted, "reached": float(reached[name[:-2]][0])}
+        | {"missed_by": float(missed(name, wanted, reached[name[:-2]])[0])}
+        for name, wanted in over_queries(targets)
+    ]
     return {
         **{"tau_neg": low, "tau_pos": high, "reason": None},
         "met": all(outcome["missed_by"] == 0 for outcome in outcomes),
         **{"metrics": metrics, "targets": outcomes},
-        "grid": {"tau": taus} | {name: values.tolist() for name, values in grid.items()},
+        "grid": {"tau": taus} | {name: grid[name].tolist() for name in WRITTEN},
     }
 
 

@@ -334,4 +334,5 @@ class ThreeStateConfig:
     @property
     def targets(self) -> Targets:
         """As the protocol takes them; those per post stay the contract's."""
-        return Targets(self.screening_sensitivity, self.fn_per_1000, self.alert_precision)
+        own = (self.screening_sensitivity, self.fn_per_1000, self.alert_precision)
+        return Targets().after(dict(zip(Targets().over_queries, own, strict=True)))
