@@ -26,6 +26,7 @@ from evidentia.pipeline.store import first_damaged, folder_sha256, load_parts
 from evidentia.pipeline.system import GATE, System
 from evidentia.pipeline.tables import Decisions, predicted_rows
 from evidentia.pipeline.work import after
+from evidentia.protocol import Tuning, to_document
 from evidentia.protocol.calibrators import Calibrator
 from evidentia.protocol.provenance import Provenance
 from evidentia.protocol.tuning import FoldTuning
@@ -86,6 +87,12 @@ class Trained:
     def rows(self, posts: Posts, *, texts: bool = False) -> pl.DataFrame:
         """The same without a look at how the posts are cut."""
         return predicted_rows(posts, self.decide(posts), self.decider.tuning.taus, texts=texts)
+
+    @property
+    def thresholds(self) -> dict[str, Any]:
+        """What parts the states, as a thresholds file has it, and the posts that the model learnt from."""
+        tuning = Tuning("detection_score", self.system.choices.to_dict(), (self.decider.tuning,))
+        return to_document(tuning) | {"model": {"sha256": self.sha256, "trained_on": sorted(self.trained_on)}}
 
     def decide(self, posts: Posts) -> Decisions:
         """What it answers, as arrays."""
@@ -164,7 +171,7 @@ def _trained(home: Path, document: Mapping[str, Any], allowed: Permission, *, ke
         {step.name: load_parts(home / step.name) for step in system},
         _decider(system, document["tuning"], decisions),
         criteria,
-        frozenset(document["trained_on"]),
+        frozenset(map(str, document["trained_on"])),
         frozenset(decisions["tuned_on"]["posts"]),
         SentenceCut(**document["sentences"]),
         notes=notes,
