@@ -98,6 +98,26 @@ def _labels(loaded: Loaded) -> pl.DataFrame:
     return pl.DataFrame([*_keys(loaded), *cells])
 
 
+def read_labels(loaded: Loaded) -> pl.DataFrame:
+    """Whether each labelled query has evidence: post_id, criterion_id, ``has``."""
+    labels = _labels(loaded)
+    problems = _repeated(labels, loaded.name)
+    if "gold_sent_uids" in labels.columns:
+        has = pl.col("gold_sent_uids").str.strip_chars().str.len_chars() > 0
+    else:
+        words = labels["has_evidence"].cast(pl.String, strict=False).fill_null("").str.to_lowercase()
+        wrong = words.is_in(["0", "1", "true", "false"]).not_().sum()
+        if wrong:
+            message = (
+                f"{loaded.name}: {counted(int(wrong), 'row')} whose has_evidence is neither 0 nor 1. Write one of them."
+            )
+            problems.append(Problem("WRONG_LABEL", message))
+        has = pl.lit(words.is_in(["1", "true"]))
+    if problems:
+        raise InputError(*problems)
+    return labels.select(*KEY, has=has)
+
+
 def _joined(answered: Loaded, labelled: Loaded) -> pl.DataFrame:
     """The answers that have a label, in their order, with it."""
     words = [name for name, kind in answered.frame.schema.items() if kind == pl.String and name not in KEY]
