@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from evidentia import arrays, integrations, selective
     from evidentia.assessment.run import assess
     from evidentia.errors import EvidentiaError, InputError, OutputError, UnknownNameError
+    from evidentia.pipeline.estimator import EvidencePipeline
+    from evidentia.pipeline.serving import Answer, Evidence, PostAnswers, Predictor, load
     from evidentia.results import Estimate, Evaluation
     from evidentia.tables import Items, Run, load_card, read_items, read_run, read_trec, validate_run
     from evidentia.verify.run import Verification
@@ -26,6 +28,8 @@ _HOME = {
     "InputError": "errors",
     "OutputError": "errors",
     "UnknownNameError": "errors",
+    "EvidencePipeline": "pipeline.estimator",
+    **dict.fromkeys(("Answer", "Evidence", "PostAnswers", "Predictor", "load"), "pipeline.serving"),
     "Estimate": "results",
     "Evaluation": "results",
     "Items": "tables",
@@ -42,12 +46,17 @@ _HOME = {
     "evaluate": "workflow",
 }
 __all__ = [
+    "Answer",
     "Estimate",
     "Evaluation",
+    "Evidence",
+    "EvidencePipeline",
     "EvidentiaError",
     "InputError",
     "Items",
     "OutputError",
+    "PostAnswers",
+    "Predictor",
     "Run",
     "UnknownNameError",
     "Verification",
@@ -56,6 +65,7 @@ __all__ = [
     "compare",
     "evaluate",
     "integrations",
+    "load",
     "load_card",
     "read_items",
     "read_run",

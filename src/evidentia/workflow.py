@@ -28,6 +28,7 @@ from evidentia.evaluation.intervals import Method, Resampling
 from evidentia.evaluation.load import load_result, result_name
 from evidentia.listed import listed
 from evidentia.protocol import Tuning, apply_tuning, read_tuning, to_document
+from evidentia.protocol.answers import labelled_answers
 from evidentia.report import (
     wants_report,
     write_curves,
@@ -57,6 +58,7 @@ def evaluate(
     k: Sequence[int | str] | None = None,
     dual: bool = False,
     thresholds: Tuning | str | Path | None = None,
+    labels: str | Path | None = None,
     resamples: int = 10_000,
     seed: int = 7,
     ci: float = 0.95,
@@ -86,6 +88,8 @@ def evaluate(
         Whether to report ranking measures over all queries too, not only over those with evidence.
     thresholds : Tuning or path, default=None
         Calibrators and thresholds from ``evidentia tune``, applied fold by fold.
+    labels : path, default=None
+        Labels of new posts, where ``run`` is the file that ``evidentia predict`` wrote; the thresholds are then those beside it.
     resamples : int, default=10_000
         Number of cluster-bootstrap resamples of posts; 0 gives no intervals.
     seed : int, default=7
@@ -137,6 +141,8 @@ def evaluate(
     named = None if measures is None else named_measures(measures)
     if isinstance(run, Run) and allow_disjoint:
         raise InputError("This run was read already. Give allow_disjoint to read_run, or a file instead of the run.")
+    if labels is not None:
+        run, thresholds = _labelled(run, labels, thresholds)
     if not isinstance(run, Run):
         run = read_run(run, by=() if by is None else _words(by), allow_disjoint=allow_disjoint)
     by = tuple(run.queries.slices) if by is None else _words(by)
@@ -192,6 +198,15 @@ def draw_figure(result: Evaluation, name: str) -> Picture:
     if name not in figures:
         raise UnknownNameError(f"There is no figure {typed(name)} of this result. Figures are: {', '.join(figures)}.")
     return Picture(name, images([figures[name]], {"svg"})[f"{name}.svg"].decode())
+
+
+def _labelled(run: object, labels: str | Path, thresholds: object) -> tuple[Run, Path]:
+    """The answers of a model with labels that came later, and the file of its thresholds."""
+    if not isinstance(run, str | Path) or isinstance(thresholds, Tuning):
+        raise InputError(
+            "With labels, give the file that `evidentia predict` wrote, and thresholds as a file or not at all."
+        )
+    return labelled_answers(run, labels, thresholds=None if thresholds is None else Path(str(thresholds)))
 
 
 def _with_thresholds(run: Run, thresholds: Tuning | str | Path | None) -> tuple[Run, Tuning | None]:

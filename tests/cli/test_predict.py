@@ -186,7 +186,10 @@ def test_what_is_printed(home: Path, tmp_path: Path) -> None:
     assert {line.split()[0]: int(line.split()[1]) for line in states} == counts
     assert warning == "warning: the model was trained or tuned on 60 of these posts"
     assert re.fullmatch("model SHA-256: [0-9a-f]{64}", model)
-    assert (total, last) == ("60 posts, 600 queries: a.csv", "Research software, not a medical device.")
+    assert (total, last) == (
+        "60 posts, 600 queries: a.csv, a.csv.thresholds.json",
+        "Research software, not a medical device.",
+    )
     quiet = evidentia("predict", home / "run", home / "corpus", "-o", tmp_path / "b.csv", "--quiet")
     assert quiet == Ran(0, "", "")
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
@@ -224,7 +227,8 @@ def test_no_text_is_in_any_file_or_on_the_screen(home: Path, tmp_path: Path) -> 
     ran += [evidentia("predict", home / "run", posts, "-o", out / f"here{suffix}") for suffix in FORMATS]
     assert [(one.code, one.err) for one in ran] == [(0, "")] * 4
     found = contents(out)
-    assert sorted(found) == ["apart.csv", "here.csv", "here.jsonl", "here.parquet"]
+    names = ["apart.csv", "here.csv", "here.jsonl", "here.parquet"]
+    assert sorted(found) == sorted([*names, *(f"{name}.thresholds.json" for name in names)])
     assert found["apart.csv"] == found["here.csv"]
     found["unpacked"] = str(pl.read_parquet(out / "here.parquet").rows()).encode()
     for name, content in {**found, "screen": "".join(one.out for one in ran).encode()}.items():

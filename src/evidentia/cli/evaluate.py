@@ -15,6 +15,7 @@ from evidentia.errors import InputError
 
 if TYPE_CHECKING:
     from evidentia.results import Evaluation
+    from evidentia.tables import Run
 
 
 def evaluate(
@@ -29,6 +30,9 @@ def evaluate(
     card: options.Card = None,
     thresholds: Annotated[
         Path | None, option("--thresholds FILE", "Apply what `evidentia tune` chose, fold by fold.")
+    ] = None,
+    labels: Annotated[
+        Path | None, option("--labels FILE", "Labels of new posts; RUN is then what `evidentia predict` wrote.")
     ] = None,
     k: Annotated[list[str] | None, option("--k LIST", "Depths of ranking measures: 1,5,10.")] = None,
     qrels: options.Qrels = None,
@@ -63,22 +67,26 @@ def evaluate(
     named = options.listed(measures)
     if measures and not named:
         raise InputError("--measures names nothing. Leave it out for all measures of the profile.")
-    source = read_source(
-        run,
-        candidates=candidates,
-        tune=tune,
-        mapping=mapping,
-        delimiter=delimiter,
-        list_sep=list_sep,
-        uids=uids,
-        card=card,
-        by=[*options.listed(by), *group_columns(named)],
-        qrels=qrels,
-        trec_run=trec_run,
-        ties=ties,
-        allow_disjoint=allow_disjoint,
-        quiet=quiet,
-    )
+    if labels is not None:
+        others = (candidates, tune, mapping, by, card, qrels, trec_run, list_sep)
+        source, thresholds = _labelled(run, labels, thresholds, others)
+    else:
+        source = read_source(
+            run,
+            candidates=candidates,
+            tune=tune,
+            mapping=mapping,
+            delimiter=delimiter,
+            list_sep=list_sep,
+            uids=uids,
+            card=card,
+            by=[*options.listed(by), *group_columns(named)],
+            qrels=qrels,
+            trec_run=trec_run,
+            ties=ties,
+            allow_disjoint=allow_disjoint,
+            quiet=quiet,
+        )
     with progress_bar("resampling", quiet=quiet or as_json) as progress:
         evaluation = workflow.evaluate(
             source,
@@ -106,6 +114,18 @@ def evaluate(
             progress=progress,
         )
     save_and_show(evaluation, out, force=force, as_json=as_json, quiet=quiet, everything=bool(named))
+
+
+def _labelled(run: Path | None, labels: Path, thresholds: Path | None, others: tuple[object, ...]) -> tuple[Run, Path]:
+    """The answers of a model with labels that came later, and the thresholds that it brought along."""
+    from evidentia.protocol.answers import labelled_answers
+
+    if run is None or any(others):
+        raise InputError(
+            "--labels goes with the file that `evidentia predict` wrote, and without --candidates, --tune, --map, --by, --card, "
+            "--list-sep, --qrels and --run."
+        )
+    return labelled_answers(run, labels, thresholds=thresholds)
 
 
 def save_and_show(

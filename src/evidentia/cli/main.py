@@ -23,7 +23,7 @@ from evidentia.errors import EvidentiaError, in_a_command, place_of, typed
 
 INTERNAL = 70  # neither a failed check (1) nor bad input (2)
 COMMANDS = (
-    *("evaluate", "selective", "compare", "validate", "run", "ablate", "predict", "measures", "explain"),
+    *("evaluate", "selective", "compare", "validate", "run", "ablate", "predict", "monitor", "measures", "explain"),
     *("verify", "gate", "report", "table", "leakage", "leakcheck", "tune", "power", "synth", "demo"),
 )
 GROUPS = ("corpus", "assess")

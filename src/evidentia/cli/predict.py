@@ -57,12 +57,16 @@ def predict(
         raise InputError(f"{out.name}: write to one of {', '.join(FORMATS)}.")
     if texts and out.suffix == ".csv":
         raise InputError("Texts hold commas and lines of their own: with --texts write .jsonl or .parquet.")
-    if os.path.exists(out) and not force:  # the method of Path fails for long names
-        raise OutputError(f"{out.name} exists. Choose another file with -o, or replace it with --force.")
+    from evidentia.protocol.answers import thresholds_beside
+
+    beside = thresholds_beside(out)
+    for path in (out, beside):
+        if os.path.exists(path) and not force:  # the method of Path fails for long names
+            raise OutputError(f"{path.name} exists. Choose another file with -o, or replace it with --force.")
     from evidentia.corpus import read_posts
     from evidentia.corpus.splitter import DEFAULT
     from evidentia.pipeline.predict import load_trained
-    from evidentia.pipeline.store import write_file
+    from evidentia.results import dumps_by_line
 
     trained = load_trained(
         model,
@@ -83,7 +87,8 @@ def predict(
     for warning in (*trained.notes, *trained.cut.differences(read.posts, read.splitter)):
         print(f"warning: {warning}", file=sys.stderr)
     answers = trained.rows(read.posts, texts=texts)
-    write_file(out, _content(answers, out.suffix), remedy="Choose another file with -o.")
+    provenance = dumps_by_line(trained.thresholds, ("folds", "inputs")).encode()
+    _write(out.parent, {out.name: _content(answers, out.suffix), beside.name: provenance})
     if quiet:
         return
     for state, count in answers["state"].value_counts(sort=True).iter_rows():
@@ -91,9 +96,23 @@ def predict(
     seen = trained.seen(read.posts)
     if seen:
         print(f"warning: the model was trained or tuned on {counted(seen, 'of these posts', 'of these posts')}")
-    print(f"{counted(len(read.posts), 'post')}, {counted(answers.height, 'query', 'queries')}: {out.name}")
+    print(
+        f"{counted(len(read.posts), 'post')}, {counted(answers.height, 'query', 'queries')}: {out.name}, {beside.name}"
+    )
     print(f"model SHA-256: {trained.sha256}")
     print("Research software, not a medical device.")
+
+
+def _write(folder: Path, contents: dict[str, bytes]) -> None:
+    """Write the answers and their thresholds, both or neither."""
+    from evidentia.results.folder import replace_files
+
+    try:
+        replace_files(folder, contents)
+    except OSError as error:
+        raise OutputError(
+            f"Cannot write {next(iter(contents))}: {error.strerror}. Choose another file with -o."
+        ) from None
 
 
 def _content(frame: pl.DataFrame, suffix: str) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -41,7 +41,7 @@ _KEEPS_UIDS = {"EMPTY_TEXT", "EMPTY_POST", "DUPLICATE_UID", "UID_IN_TWO_POSTS"}
 
 @dataclass(eq=False)
 class Documents:
-    """What a file of posts holds.
+    """What a file of posts holds. ``starts`` says where in its text each sentence begins, -1 where sentences were given.
 
     After a problem posts or sentences may be missing here: ``posts_known`` and ``uids_known`` say whether an id that is
     looked up in vain does not exist. A post without an id of its own is not here, nor are its sentences.
@@ -51,6 +51,7 @@ class Documents:
     lengths: list[int] = field(default_factory=list)
     sent_uids: list[str] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
+    starts: list[int] = field(default_factory=list)
     cut: int = 0
     posts_known: bool = True
     uids_known: bool = True
@@ -60,18 +61,24 @@ class Documents:
 
 def read_documents(content: Content, splitter: str) -> Documents:
     """Read and check all posts of a file."""
-    reader = _PostReader(Faults(content.name), splitter)
-    for record in read_records(content, reader.faults):
+    faults = Faults(content.name)
+    return check_documents(read_records(content, faults), splitter, faults)
+
+
+def check_documents(records: Iterable[Record], splitter: str, faults: Faults) -> Documents:
+    """Check posts one after the other; what is wrong with them is noted."""
+    reader = _PostReader(faults, splitter)
+    for record in records:
         reader.add(record)
     documents = reader.made
-    documents.problems = reader.faults.problems
+    documents.problems = faults.problems
     codes = {problem.code for problem in documents.problems}
     documents.posts_known = documents.posts_known and codes.isdisjoint(LOSES_RECORDS)
     documents.uids_known = documents.posts_known and codes <= _KEEPS_UIDS
-    documents.notes = unread_keys(content.name, reader.keys, _KEYS)
+    documents.notes = unread_keys(faults.name, reader.keys, _KEYS)
     if documents.cut:
         cut = f"{counted(documents.cut, 'post')} given as text, cut into sentences by {described(splitter)}"
-        documents.notes = (*documents.notes, f"{content.name}: {cut}; other versions may cut elsewhere.")
+        documents.notes = (*documents.notes, f"{faults.name}: {cut}; other versions may cut elsewhere.")
     return documents
 
 
@@ -88,7 +95,7 @@ class _PostReader:
 
     def add(self, record: Record) -> None:
         self.keys.update(record.members)
-        place = f"line {record.line}"
+        place = record.place
         post = read_id(record.members, "post_id", "post", place, self.faults)
         if post is not None:
             place = f"{place}, post {shown(post)}"
@@ -99,9 +106,9 @@ class _PostReader:
         else:
             self.made.posts_known = False
         before = len(self.made.texts)
-        self._sentences(record.members, post or f"<line {record.line}>", place)
+        self._sentences(record.members, post or f"<{record.place}>", place)
         if post is None:  # its sentences were checked, and belong to no post
-            del self.made.sent_uids[before:], self.made.texts[before:]
+            del self.made.sent_uids[before:], self.made.texts[before:], self.made.starts[before:]
         else:
             self.made.post_ids.append(post)
             self.made.lengths.append(len(self.made.texts) - before)
@@ -146,13 +153,14 @@ class _PostReader:
                 where = f"{place}, sentence {index + 1}"
                 uid = read_id({"sent_uid": f"{post}_{index}"}, "sent_uid", "sentence", where, self.faults)
                 if uid is not None:
-                    self._keep(uid, text[span.start : span.stop], post, where)
+                    self._keep(uid, text[span.start : span.stop], post, where, start=span.start)
 
-    def _keep(self, uid: str, text: str, post: str, where: str) -> None:
+    def _keep(self, uid: str, text: str, post: str, where: str, *, start: int = -1) -> None:
         earlier = self.owner.get(uid)
         if earlier is None:
             self.owner[uid] = post
             self.made.sent_uids.append(uid)
             self.made.texts.append(text)
+            self.made.starts.append(start)
         else:
             self.faults.add(_SAME_UID if earlier == post else _OTHER_POST, f"{where}, uid {shown(uid)}")

@@ -135,15 +135,20 @@ class _CorpusReader:
         return None
 
     def corpus(self, documents: Documents, criteria: tuple[Criterion, ...], gold: Bools | None) -> Corpus:
-        posts = Posts(
-            post_ids=tuple(documents.post_ids),
-            sent_uids=tuple(documents.sent_uids),
-            texts=tuple(documents.texts),
-            offsets=np.concatenate([[0], np.cumsum(documents.lengths, dtype=np.int64)]),
-            criteria=criteria,
-            gold=gold,
-        )
+        posts = laid_out(documents, criteria, gold)
         return Corpus(posts, tuple(self.sources), tuple(self.notes), self.splitter if documents.cut else None)
+
+
+def laid_out(documents: Documents, criteria: Sequence[Criterion], gold: Bools | None = None) -> Posts:
+    """Posts that were checked, flat."""
+    return Posts(
+        post_ids=tuple(documents.post_ids),
+        sent_uids=tuple(documents.sent_uids),
+        texts=tuple(documents.texts),
+        offsets=np.concatenate([[0], np.cumsum(documents.lengths, dtype=np.int64)]),
+        criteria=tuple(criteria),
+        gold=gold,
+    )
 
 
 def find(folder: Path, name: str) -> Path:

@@ -24,10 +24,16 @@ _REPEATED = Kind("DUPLICATE_KEY", "line", "giving a key twice in one object", "K
 
 @dataclass(frozen=True)
 class Record:
-    """One object of a file and the line that it stands on."""
+    """One object of a file and the line that it stands on, or one in memory (``unit`` "post") and its number from 1."""
 
     line: int
     members: Mapping[str, Any]
+    unit: str = "line"
+
+    @property
+    def place(self) -> str:
+        """Where it is, for a message."""
+        return f"{self.unit} {self.line}"
 
 
 def read_records(content: Content, faults: Faults) -> Iterator[Record]:

@@ -30,7 +30,13 @@ MANIFEST_SCHEMA = "evidentia.manifest/1"
 COMPARISON_MANIFEST_SCHEMA = "evidentia.comparison-manifest/2"
 EARLIER_COMPARISON_SCHEMA = "evidentia.comparison-manifest/1"  # kept nothing of its systems
 SELECTIVE_MANIFEST_SCHEMA = "evidentia.selective-manifest/2"
-OURS = frozenset({MANIFEST_SCHEMA, COMPARISON_MANIFEST_SCHEMA, EARLIER_COMPARISON_SCHEMA, SELECTIVE_MANIFEST_SCHEMA})
+MONITOR_MANIFEST_SCHEMA = "evidentia.monitor-manifest/1"
+OURS = frozenset(
+    {
+        *(MANIFEST_SCHEMA, COMPARISON_MANIFEST_SCHEMA, EARLIER_COMPARISON_SCHEMA),
+        *(SELECTIVE_MANIFEST_SCHEMA, MONITOR_MANIFEST_SCHEMA),
+    }
+)
 _TUNED = re.compile(r"[(,]tuned[,)]")
 CONTRACT_COLUMNS = (
     *(
@@ -212,6 +218,12 @@ def write_manifest(folder: Path, source: ResultSource, evaluation: Evaluation) -
         _write_manifest(folder, SELECTIVE_MANIFEST_SCHEMA, source, about | {"inputs": _item_inputs(source)})
     elif isinstance(source, RunSource):
         _write_manifest(folder, MANIFEST_SCHEMA, source, about | _about_run(source, evaluation))
+
+
+def write_monitor_manifest(folder: Path, *, command: str | None, inputs: Sequence[Source], model_sha256: str) -> None:
+    """The same about a course of batches: the files of posts, in their order, and the model that scored them."""
+    about = {"model_sha256": model_sha256, "inputs": [_input(source.role, source) for source in inputs]}
+    _write_manifest(folder, MONITOR_MANIFEST_SCHEMA, ResultSource(options={}, command=command), about)
 
 
 def _about_run(source: RunSource, evaluation: Evaluation) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from evidentia.errors import counted
 _MARGIN = 1.25  # beyond the middle 98 % of the posts of training
 _SHARE = 0.2  # of the posts that may be beyond: people write differently
 _SHIFT = 1.6  # of the median of many posts, which training may have a wide range around
-_ENOUGH = 10  # posts that have a median worth the name
+ENOUGH = 10  # posts that have a median worth the name
 _FEWEST = 5  # sentences below which a post of short ones is just short
 
 
@@ -40,7 +40,7 @@ class SentenceCut:
         if None not in (here, self.splitter) and here != self.splitter:
             yield f"the posts are cut by {here}, those of training were by {self.splitter}: the answers will differ."
         lengths = _lengths(posts)
-        ratio = np.median(lengths) / self.median if len(posts) >= _ENOUGH else 1.0
+        ratio = np.median(lengths) / self.median if len(posts) >= ENOUGH else 1.0
         long = lengths > (self.median if ratio > _SHIFT else self.high) * _MARGIN
         short = (lengths < (self.median if ratio < 1 / _SHIFT else self.low) / _MARGIN) & (posts.lengths >= _FEWEST)
         for which, beyond, spared in (

@@ -66,29 +66,42 @@ class Division(Frozen):
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What is to be run: the system, the posts with their gold, the folds, and whether a model for use is wanted too."""
+    """What is to be run: the system, the posts with their gold, the folds, and whether a model for use is wanted too.
+
+    Without ``outer`` that model is all that is wanted: nothing is judged.
+    """
 
     system: System
     posts: Posts
     folds: Folds
     final: bool = True
+    outer: bool = True
 
     @classmethod
-    def of(cls, system: System, posts: Posts, *, folds: int, group_copies: bool = True, final: bool = True) -> Plan:
+    def of(
+        cls,
+        system: System,
+        posts: Posts,
+        *,
+        folds: int,
+        group_copies: bool = True,
+        final: bool = True,
+        outer: bool = True,
+    ) -> Plan:
         """Deal the posts into folds; posts of the same or nearly the same text are never parted."""
         texts = [
             " ".join(posts.texts[start:stop]) for start, stop in zip(posts.offsets, posts.offsets[1:], strict=False)
         ]
         groups = text_groups(texts) if group_copies else None
         dealt = outer_folds(posts.post_ids, seed=system.seed, folds=folds, groups=groups)
-        return cls(system, posts, dealt, final)
+        return cls(system, posts, dealt, final, outer)
 
     def divisions(self) -> list[Division]:
         """The posts of every fold, and of the model for use."""
         splits = self.folds.splits()
         if self.final:
             splits += (self.folds.whole(FINAL),)
-        return [self._division(split, code) for code, split in enumerate(splits)]
+        return [self._division(split, code) for code, split in enumerate(splits) if self.outer or split.fold == FINAL]
 
     def _division(self, split: InnerSplit, code: int) -> Division:
         groups = dict(zip(self.folds.post_ids, self.folds.group.tolist(), strict=True))

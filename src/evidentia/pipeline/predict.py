@@ -24,8 +24,9 @@ from evidentia.pipeline.selection import Policy, Selection
 from evidentia.pipeline.stage import Parts, View
 from evidentia.pipeline.store import first_damaged, folder_sha256, load_parts
 from evidentia.pipeline.system import GATE, System
-from evidentia.pipeline.tables import predicted_rows
+from evidentia.pipeline.tables import Decisions, predicted_rows
 from evidentia.pipeline.work import after
+from evidentia.protocol import Tuning, to_document
 from evidentia.protocol.calibrators import Calibrator
 from evidentia.protocol.provenance import Provenance
 from evidentia.protocol.tuning import FoldTuning
@@ -56,6 +57,7 @@ class Trained:
     cut: SentenceCut
     sha256: str = ""
     notes: tuple[str, ...] = ()
+    tuned_by: Mapping[str, Any] | None = None  # rule and targets, where others than those of the configuration
 
     def seen(self, posts: Posts) -> int:
         """How many of the posts it was trained or tuned on: of those it says more than it could know."""
@@ -86,9 +88,20 @@ class Trained:
 
     def rows(self, posts: Posts, *, texts: bool = False) -> pl.DataFrame:
         """The same without a look at how the posts are cut."""
+        return predicted_rows(posts, self.decide(posts), self.decider.tuning.taus, texts=texts)
+
+    @property
+    def thresholds(self) -> dict[str, Any]:
+        """What parts the states, as a thresholds file has it, and the posts that the model learnt from."""
+        choices = self.tuned_by or self.system.choices.to_dict()
+        tuning = Tuning("detection_score", choices, (self.decider.tuning,))
+        return to_document(tuning) | {"model": {"sha256": self.sha256, "trained_on": sorted(self.trained_on)}}
+
+    def decide(self, posts: Posts) -> Decisions:
+        """What it answers, as arrays."""
         try:
             with np.errstate(over="raise", invalid="raise", divide="raise"):
-                return predicted_rows(self.score(posts), self.decider, ranked_by=self.system.last, texts=texts)
+                return Decisions.of(self.score(posts), self.decider, ranked_by=self.system.last)
         except DAMAGE as error:
             raise InputError(f"What the model learnt cannot be applied ({type(error).__name__}). {AGAIN}") from error
 
@@ -101,13 +114,15 @@ def load_trained(
     trust_remote_code: bool = False,
     config: Path | str | None = None,
     sha256: str | None = None,
+    keep_vectors: bool = True,
 ) -> Trained:
     """Read a trained pipeline: the folder of a run (its model for use), of its models, or of one fold.
 
     A folder may come from anybody. Servers that it names must be in ``allow_endpoints``, variables that hold keys in
     ``allow_keys`` (else no key is sent), or both in ``config``, a configuration of one's own; code of models runs only with
     ``trust_remote_code`` here too. ``sha256`` is the hash that the folder must have, as `evidentia run` printed it.
-    Folders of models that its configuration names are looked for from the working directory.
+    Folders of models that its configuration names are looked for from the working directory. Without ``keep_vectors`` no
+    vector of a new post goes into a cache.
     """
     own = None if config is None else read_config(config)
     allowed = Permission.of(allow_endpoints, allow_keys, remote_code=trust_remote_code, config=own)
@@ -123,7 +138,7 @@ def load_trained(
         document = loads((home / FILE).read_bytes())
         if document.get("schema") != SCHEMA:
             raise ValueError("another schema")
-        return replace(_trained(home, document, allowed), sha256=actual)
+        return replace(_trained(home, document, allowed, keep_vectors=keep_vectors), sha256=actual)
     except (OSError, *DAMAGE):
         raise InputError(f"{home.resolve().name}/{FILE} cannot be read. {AGAIN}") from None
 
@@ -145,10 +160,10 @@ def _digest(text: str) -> str:
     return digest
 
 
-def _trained(home: Path, document: Mapping[str, Any], allowed: Permission) -> Trained:
+def _trained(home: Path, document: Mapping[str, Any], allowed: Permission, *, keep_vectors: bool) -> Trained:
     config, notes = allowed.applied(parse_config(document["config"], base=Path()), home.resolve().name)
     # a folder of where it was trained says nothing here, and another was not asked for
-    config = replace(config, run=replace(config.run, cache=config.run.cache is True))
+    config = replace(config, run=replace(config.run, cache=keep_vectors and config.run.cache is True))
     system = system_of(config)
     criteria = tuple(
         Criterion(entry["criterion_id"], entry["text"], tuple(entry["prototypes"])) for entry in document["criteria"]
@@ -159,7 +174,7 @@ def _trained(home: Path, document: Mapping[str, Any], allowed: Permission) -> Tr
         {step.name: load_parts(home / step.name) for step in system},
         _decider(system, document["tuning"], decisions),
         criteria,
-        frozenset(document["trained_on"]),
+        frozenset(map(str, document["trained_on"])),
         frozenset(decisions["tuned_on"]["posts"]),
         SentenceCut(**document["sentences"]),
         notes=notes,

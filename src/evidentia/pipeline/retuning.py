@@ -111,7 +111,7 @@ def under_thresholds(trained: Trained, tuning: Tuning, *, name: str) -> Trained:
     if chosen.reason not in {None, REJECT_ALL}:
         raise InputError(f"{name}: the model {chosen.reason}. Give it TUNE rows of both classes.")
     _refuse_learnt(chosen, trained.trained_on, name)
-    return replace(trained, decider=replace(trained.decider, tuning=chosen))
+    return replace(trained, decider=replace(trained.decider, tuning=chosen), tuned_by=tuning.choices)
 
 
 def _refuse_learnt(chosen: FoldTuning, trained_on: Iterable[str], name: str) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, Protocol, Self
+from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from evidentia.tables.queries import Frozen, read_only
 
 Arrays = Mapping[str, NDArray[Any]]
 Per = Literal["sentence", "post"]
+Derived = TypeVar("Derived")
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,11 +47,25 @@ class Parts:
         >>> Parts({"a": 1}).under("one").joined(Parts({"b": 2})).within("one").document
         {'a': 1}
         """
+        return self.derived(f"within {name}", lambda parts: parts._cut(f"{name}/"))
+
+    def _cut(self, start: str) -> Parts:
         document, arrays = (
-            {key.removeprefix(f"{name}/"): value for key, value in part.items() if key.startswith(f"{name}/")}
+            {key.removeprefix(start): value for key, value in part.items() if key.startswith(start)}
             for part in (self.document, self.arrays)
         )
         return Parts(document, arrays)
+
+    def derived(self, name: str, make: Callable[[Parts], Derived]) -> Derived:
+        """Something that is made of these parts alone, made once and kept as long as they are; it is never saved."""
+        if name not in self._derived:
+            self._derived[name] = make(self)
+        derived: Derived = self._derived[name]
+        return derived
+
+    @cached_property
+    def _derived(self) -> dict[str, Any]:
+        return {}
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from evidentia.pipeline.decide import Decider, Scored
 from evidentia.pipeline.graphs import query_nodes, ranked_nodes
 from evidentia.pipeline.selection import CandidateRanking
 from evidentia.pipeline.system import RETRIEVER
-from evidentia.tables.queries import STATES
+from evidentia.tables.queries import STATES, Frozen
 
 
 def query_rows(scored: Scored, gold: Bools, posts: Ints, *, split: str, ranked_by: str) -> pl.DataFrame:
@@ -67,31 +68,53 @@ def _top(ranking: CandidateRanking, chosen: Ints) -> tuple[Ints, Ints]:
     return ends, ranking.sentence[taken]
 
 
-def predicted_rows(scored: Scored, decider: Decider, *, ranked_by: str, texts: bool = False) -> pl.DataFrame:
-    """The queries of all posts in view as a system answers them that is in use: nothing is known about the truth."""
-    view, posts = scored.view, scored.view.posts
-    ranking = CandidateRanking.of(view.scores[ranked_by], view.kept, posts.offsets, decider.nodes)
-    prob, state = decider.states(scored.detection.ravel())
-    ends, sentence = _top(ranking, decider.chosen(ranking, state))
+@dataclass(frozen=True, eq=False)
+class Decisions(Frozen):
+    """What a system that is in use answers to every query: nothing is known about the truth.
+
+    The evidence sentences of query i are ``evidence[ends[i] : ends[i + 1]]``, as places among the sentences.
+    """
+
+    prob: Floats
+    state: Ints
+    ends: Ints
+    evidence: Ints
+    ranking: CandidateRanking
+    detection: Floats
+
+    @classmethod
+    def of(cls, scored: Scored, decider: Decider, *, ranked_by: str) -> Decisions:
+        """Decide all queries in view."""
+        view = scored.view
+        ranking = CandidateRanking.of(view.scores[ranked_by], view.kept, view.posts.offsets, decider.nodes)
+        detection = scored.detection.ravel()
+        prob, state = decider.states(detection)
+        return cls(prob, state, *_top(ranking, decider.chosen(ranking, state)), ranking, detection)
+
+
+def predicted_rows(
+    posts: Posts, decisions: Decisions, taus: Mapping[str, float | None], *, texts: bool = False
+) -> pl.DataFrame:
+    """The answers as a table: a row per query."""
+    ends, evidence, ranking = decisions.ends, decisions.evidence, decisions.ranking
     columns: dict[str, Any] = {
         **_keys(posts),
-        "prob": prob,
-        "state": [STATES[code] for code in state.tolist()],
-        **{
-            name: pl.repeat(value, len(prob), dtype=pl.Float64, eager=True)
-            for name, value in decider.tuning.taus.items()
-        },
-        "selected_sent_uids": _joined(posts, ends, sentence),
+        "prob": decisions.prob,
+        "state": [STATES[code] for code in decisions.state.tolist()],
+        **{name: pl.repeat(value, len(decisions.prob), dtype=pl.Float64, eager=True) for name, value in taus.items()},
+        "selected_sent_uids": _joined(posts, ends, evidence),
         "ranked_sent_uids": _joined(posts, ranking.offsets, ranking.sentence),
-        "detection_score": scored.detection.ravel(),
+        "detection_score": decisions.detection,
         "n_candidates": np.repeat(posts.lengths, len(posts.criteria)),
     }
     if texts:
-        said = [posts.texts[at] for at in sentence.tolist()]
-        columns["evidence"] = [
-            said[start:stop] for start, stop in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)
-        ]
+        columns["evidence"] = lists_of([posts.texts[at] for at in evidence.tolist()], ends)
     return pl.DataFrame(columns)
+
+
+def lists_of(values: list[Any], ends: Ints) -> list[list[Any]]:
+    """What belongs to the evidence sentences of all queries, query by query."""
+    return [values[start:stop] for start, stop in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)]
 
 
 def candidate_rows(

@@ -60,9 +60,12 @@ EVALUATION = {
     "inputs": INPUTS,
     "read": forms("card", "left_out", "notes"),
 }
-ROLES = (("run", "tune", "candidates"), ("qrels", "trec_run"))
-ORDER = ("run", "candidates", "tune", "qrels", "trec_run", "thresholds")
-LEFT_OUT = (("TRAIN rows", "TUNE rows of folds without EVAL rows"), ("topics that are not in the qrels",))
+ROLES = (("run", "tune", "candidates", "labels"), ("qrels", "trec_run"))
+ORDER = ("run", "candidates", "tune", "labels", "qrels", "trec_run", "thresholds")
+LEFT_OUT = (
+    ("TRAIN rows", "TUNE rows of folds without EVAL rows", "answers without a label"),
+    ("topics that are not in the qrels",),
+)
 LISTED = ("measures", "not_computed", "other_definitions", "checks")
 
 
@@ -129,6 +132,8 @@ def check_head(folder: ResultFolder, study: Study, tally: Tally) -> None:
         tally.exact(
             "manifest.json: inputs: rows that are here or left out", rows["run"] + rows.get("tune", 0), accounted
         )
+    if "labels" in rows:
+        tally.exact("manifest.json: inputs: labels", rows["labels"], len(study.queries))
     keys = {(query.post, query.criterion) for query in study.queries}
     tally.exact("per_query.csv: different queries", len(keys), len(study.queries))
 

@@ -153,3 +153,13 @@ def test_rows_exactly_at_a_threshold_and_beside_it(leaves: int, seed: int, whole
             row[feature] = value
             rows.append(row)
     np.testing.assert_allclose(predict_trees(model, np.array(rows)), peer.decision_function(np.array(rows)), atol=1e-12)
+
+
+@given(seed=st.integers(0, 2**16), rows=st.integers(1, 700))
+@settings(max_examples=20)
+def test_few_rows_get_the_bits_of_many(seed: int, rows: int) -> None:
+    features, labels = made(seed, 700, whole=seed % 2 == 0)
+    model = fit_trees(features, labels, trees=30, smallest=5, seed=0)
+    together = boosting._sum_of_leaves(model, np.ascontiguousarray(features.T))
+    alone = boosting._sum_of_few(model, np.ascontiguousarray(features[:rows].T))
+    assert alone.tobytes() == together[:rows].tobytes()

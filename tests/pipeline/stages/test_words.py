@@ -103,3 +103,16 @@ def test_the_order_of_the_texts_does_not_matter(train: list[str]) -> None:
     one, other = learn_vocabulary(train, "words"), learn_vocabulary(train[::-1], "words")
     assert one.document == other.document
     assert one.arrays["idf"].tobytes() == other.arrays["idf"].tobytes()
+
+
+@given(texts=st.lists(st.text("abIß .!\t\n'\u03a3\u00a0", max_size=30), min_size=1, max_size=6))
+def test_runs_of_characters_are_counted_as_scikit_learn_counts_them(texts: list[str]) -> None:
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    train = ["ab ab. abba", "aba bab! \u03a3ab", "ab I ßa abß", "ab.ab 'ab'"] * 3
+    space = learn_vocabulary(train, "characters")
+    theirs = TfidfVectorizer(
+        ngram_range=(3, 5), analyzer="char_wb", sublinear_tf=True, vocabulary=space.document["vocabulary"]
+    )
+    theirs.idf_ = space.arrays["idf"]
+    assert matrix(space, texts).toarray().tobytes() == theirs.transform(texts).toarray().tobytes()

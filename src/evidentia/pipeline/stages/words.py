@@ -66,12 +66,37 @@ def post_frequency(counts: sparse.csr_matrix, offsets: Ints) -> Ints:
 
 def matrix(space: Parts, texts: Sequence[str]) -> sparse.csr_matrix:
     """Weighted counts of the vocabulary, a row of unit length for every text."""
+    if not space.document["vocabulary"]:
+        return sparse.csr_matrix((len(texts), 0))
+    vectorizer = space.derived("vectorizer", _vectorizer)
+    if space.document["kind"] == "words":
+        return sparse.csr_matrix(vectorizer.transform(texts))
+    return sparse.csr_matrix(vectorizer._tfidf.transform(_counted_by_word(vectorizer, texts), copy=False))
+
+
+def _vectorizer(space: Parts) -> Any:
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    vocabulary = space.document["vocabulary"]
-    if not vocabulary:
-        return sparse.csr_matrix((len(texts), 0))
     settings = {name: value for name, value in _SETTINGS[space.document["kind"]].items() if name != "max_features"}
-    vectorizer = TfidfVectorizer(**settings, sublinear_tf=True, vocabulary=vocabulary)
+    vectorizer = TfidfVectorizer(
+        **settings, sublinear_tf=True, vocabulary=space.document["vocabulary"], dtype=np.float64
+    )
     vectorizer.idf_ = space.arrays["idf"]
-    return sparse.csr_matrix(vectorizer.transform(texts))
+    return vectorizer
+
+
+def _counted_by_word(vectorizer: Any, texts: Sequence[str]) -> sparse.csr_matrix:
+    """Counts of runs of characters. None crosses the end of a word, so each different word is taken apart once."""
+    runs_of, places = vectorizer.build_analyzer(), vectorizer.vocabulary_
+    known: dict[str, list[int]] = {}
+    columns: list[int] = []
+    ends = [0]
+    for text in texts:
+        for word in text.lower().split():
+            if word not in known:
+                known[word] = [places[run] for run in runs_of(word) if run in places]
+            columns += known[word]
+        ends.append(len(columns))
+    counts = sparse.csr_matrix((np.ones(len(columns)), columns, ends), shape=(len(texts), len(places)))
+    counts.sum_duplicates()
+    return counts

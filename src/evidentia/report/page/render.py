@@ -43,13 +43,13 @@ def render(content: Content, page: Mapping[str, Any] | None = None) -> str:
             **{name: value for name, value in page.items() if name not in {"scripts", "styles"}},
             "content": content,
             "version": version("evidentia"),
-            "style": Markup("").join(_source(name) for name in ("style.css", *page.get("styles", ()))),
-            "scripts": [_source(name) for name in ("app.js", *page.get("scripts", ()))],
+            "style": Markup("").join(page_source(name) for name in ("style.css", *page.get("styles", ()))),
+            "scripts": [page_source(name) for name in ("app.js", *page.get("scripts", ()))],
             "vega": Markup(vega_bundle()),
             "specs": script_json({figure.name: figure.drawn({}) for figure in page["figures"]}),
             "theme": script_json(config(ink="INK", faint="FAINT")),
         }
-        template = _environment().get_template(f"{content.kind}.html")
+        template = page_environment().get_template(f"{content.kind}.html")
         return template.render(**parts, carried=Markup(f"{MARK}{packed.result()}</script>"))
 
 
@@ -86,7 +86,8 @@ def verification_state(content: Content) -> dict[str, str]:
 
 
 @cache
-def _environment() -> Environment:
+def page_environment() -> Environment:
+    """Templates with everything escaped, and the filters that they use."""
     environment = Environment(
         loader=PackageLoader("evidentia.report.page"),
         autoescape=True,
@@ -107,11 +108,11 @@ def _environment() -> Environment:
 
 
 @cache
-def _source(name: str) -> Markup:
+def page_source(name: str) -> Markup:
     """A script or style of our own, as it is."""
-    loader = _environment().loader
+    loader = page_environment().loader
     assert loader is not None
-    return Markup(loader.get_source(_environment(), name)[0])
+    return Markup(loader.get_source(page_environment(), name)[0])
 
 
 def script_json(value: Any) -> Markup:
