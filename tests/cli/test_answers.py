@@ -69,6 +69,20 @@ def test_predict_labels_evaluate_verify_gate(home: Path, tmp_path: Path) -> None
         assert together[column].to_list() == together[f"{column}_written"].to_list()
 
 
+def test_answers_under_thresholds_tuned_anew_are_judged_under_those(home: Path, tmp_path: Path) -> None:
+    budgets = "ScreeningSensitivity>=0.8,AlertsPer1000<=30"
+    assert evidentia("tune", home / "run", "--targets", budgets, "-o", tmp_path / "t.json").code == 0
+    words = ("predict", home / "run", home / "new", "-o", tmp_path / "new" / "answers.jsonl", "-q")
+    assert evidentia(*words, "--thresholds", tmp_path / "t.json").code == 0
+    beside = json.loads((tmp_path / "new" / "answers.jsonl.thresholds.json").read_text())
+    assert beside["choices"] == json.loads((tmp_path / "t.json").read_text())["choices"]
+    labels = home / "new" / "labels.csv"
+    assert evaluated(tmp_path / "new", labels, tmp_path / "out", "--resamples", 0).code == 0
+    assert evidentia("verify", tmp_path / "out").code == 0
+    kept = pl.read_csv(tmp_path / "out" / "per_query.csv")
+    assert kept["tau_neg"].unique().to_list() == [beside["folds"][0]["three_state"]["tau_neg"]]
+
+
 def test_every_format_gives_the_same_numbers(home: Path, tmp_path: Path) -> None:
     measures = []
     for suffix in ("jsonl", "csv", "parquet"):

@@ -13,7 +13,7 @@ from cli.command import PROGRESS, evidentia
 from evidentia.errors import OutputError
 from evidentia.pipeline.progress import RunLog, Training, Watch
 
-STEPS = ("retriever", "words", "reranker", "graph", "gate")
+STEPS = ("words", "retriever", "reranker", "graph", "gate")
 LINE = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ "
 
 

@@ -71,7 +71,7 @@ def test_the_answers_are_those_of_the_command_to_the_bit(
         answers = model.predict(posts)
         wanted = written.select("post_id", "criterion_id", "prob", "state", "selected_sent_uids").rows()
         assert as_rows(answers) == wanted
-        assert {"NEG", "POS"} <= {state for _, _, _, state, _ in wanted}
+        assert len({state for _, _, _, state, _ in wanted}) > 1
         one_by_one = [answer for post in posts for answer in model.predict([post])]
         assert one_by_one == answers
         frame = model.predict_frame(pl.DataFrame(posts))
