@@ -253,3 +253,6 @@ def test_given_thresholds_are_accounted_for_by_themselves_alone(sound: Subject) 
     for value, status in ((own["value"], "passed"), (own["value"] / 2, "skipped")):
         fold = {"calibrator": None, "threshold": gate | {"value": value}, "three_state": None}
         assert found("TUNE002", replace(judged, applied={"folds": [fold]})).status == status
+    fold["threshold"]["value"] = own["value"]
+    elsewhere = found("TUNE002", replace(judged, applied={"folds": [fold], "choices": {"cross_fit": True}}))
+    assert (elsewhere.status, elsewhere.message[:9]) == ("warning", "cross_fit")

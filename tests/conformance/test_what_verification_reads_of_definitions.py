@@ -32,6 +32,7 @@ TABLE: list[tuple[str, set[str], set[str], str]] = [
     (r"(F1\(avg=post.*|HammingLoss|HammingScore|ExactMatch)", {"gate", "complete"}, POSTS, "post"),
     (r"F1\(avg=\w+,empty=.*", {"gate", "complete"}, POSTS, "query"),
     (r"\w+\(t=gate.*", {"gate"}, USUAL, "query"),
+    (r"\w+\(t=alert.*", {"state"}, USUAL, "query"),
     (r"\w+\(t=returned.*", {"selection"}, USUAL, "query"),
     (r"(\w+\(t=[0-9.]+.*|ECE.*|Brier|LogLoss|NetBenefit.*|Calibration\w+)", {"prob"}, USUAL, "query"),
     (r"(Recall|Precision|HitRate|MRR|MAP|nDCG)\(.*", {"ranking"}, USUAL, "query"),

@@ -9,6 +9,7 @@ import pytest
 
 from builders.queries import F, detector, estimate, exactly, hand_worked, query, run_of, value
 from evidentia.errors import InputError
+from evidentia.evaluation import evaluate_run
 from evidentia.tables import Run
 
 LABELS = (1, 0, 1, 0, 1, 0, 0, 0)
@@ -273,6 +274,22 @@ def test_the_operating_point_is_part_of_the_name(point: str, tp: int, fp: int, f
     assert value(run, f"BalancedAccuracy(t={point})") == exactly((F(tp, tp + fn) + F(tn, tn + fp)) / 2)
     product = (tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)
     assert value(run, f"MCC(t={point})") == exactly((tp * tn - fp * fn) / math.sqrt(product))
+
+
+@hand_worked("F1(t=alert)", "MCC(t=alert)")
+def test_an_alert_is_pos_against_the_rest() -> None:
+    """Alerts: three, two of them right; one query with evidence is UNCERTAIN, one without is NEG. Of prob nothing is asked."""
+    rows = [("POS", "a"), ("UNCERTAIN", "a"), ("POS", "a"), ("NEG", ""), ("POS", "")]
+    run = run_of(
+        *(query(f"p{i}", prob=0.1, state=state, gold=gold, ranked="a b") for i, (state, gold) in enumerate(rows))
+    )
+    assert [value(run, f"{cell}(t=alert)") for cell in ("TP", "FP", "FN", "TN")] == [2, 1, 1, 1]
+    assert value(run, "F1(t=alert)") == exactly(F(4, 6))
+    assert value(run, "MCC(t=alert)") == exactly(F(1, 6))
+    assert value(run, "F1(t=gate)") == exactly(F(6, 7))
+    without = run_of(query("p1", prob=0.9, gold="a", ranked="a"), query("p2", prob=0.1, gold="", ranked="a"))
+    missing = evaluate_run(without, measures=["AUROC", "F1(t=alert)"]).not_computed
+    assert [gap.reason for gap in missing] == ["needs a state column, or prob with tau_neg and tau_pos"]
 
 
 def test_without_a_state_the_gate_is_tau_and_without_a_tau_one_half() -> None:

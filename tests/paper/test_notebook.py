@@ -46,15 +46,15 @@ def test_a_comparison_says_what_came_out(results: Path) -> None:
     assert second.endswith(f"(Holm, {comparison.tests(EVIL)})>")
     shown = comparison._repr_html_()
     assert "<img" not in shown
-    assert shown.count("<tr>") == 20  # the heading and the main measures
-    assert f"and {len(verdicts) - 19} more" in shown
+    assert shown.count("<tr>") == 22  # the heading and the main measures
+    assert f"and {len(verdicts) - 21} more" in shown
 
 
 def test_a_result_fits_a_screen(evaluation: Evaluation) -> None:
     assert len(repr(evaluation).splitlines()) == 1
     shown = evaluation._repr_html_()
-    assert shown.count("<tr>") == 20
-    assert f"and {len(evaluation.overall()) - 19} more" in shown
+    assert shown.count("<tr>") == 22
+    assert f"and {len(evaluation.overall()) - 21} more" in shown
 
 
 def test_named_measures_are_all_shown(results: Path) -> None:

@@ -118,7 +118,7 @@ def deployed_thresholds_have_provenance(subject: Subject) -> Verdict:
             f"{unknown:,} of {len(applied):,} thresholds in the run come without the posts they were tuned on, "
             "so nobody can tell whether those posts are judged here"
         )
-    if subject.applied is not None and subject.applied["choices"].get("cross_fit"):
+    if (subject.applied or {}).get("choices", {}).get("cross_fit"):
         fault = "cross_fit: chosen on other folds, whose scores come from models that saw the posts judged here"
         return warned(len(applied), f"{fault}; only thresholds from TUNE are free of that")
     return looked_at(len(applied), "threshold", wrong=0, fault="")

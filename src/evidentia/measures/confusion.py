@@ -43,6 +43,7 @@ CELLS = ("TP", "FP", "FN", "TN")
 POINT_CHOICES = {
     "t=0.5": "yes where prob >= 0.5 (any other threshold may be written the same way)",
     "t=gate": "yes where the system's gate says so: state is not NEG, else prob >= tau, else prob >= 0.5",
+    "t=alert": "yes where the three-state gate raises an alert: state is POS",
     "t=returned": "yes where the system returned at least one sentence",
 }
 TUNED_CHOICES = {"tuned": "yes where prob >= the threshold that TUNE chose, in the same fold, for this FPR budget"}

@@ -10,7 +10,7 @@ from evidentia.array_types import Bools, Ints
 from evidentia.results.measure import Args, Parameter, Population
 from evidentia.tables.queries import NEG, POS, UNDECIDED, Queries
 
-OPERATING_POINT = Parameter("t", ("0.5", "gate", "returned"), None, share=True)
+OPERATING_POINT = Parameter("t", ("0.5", "gate", "alert", "returned"), None, share=True)
 POPULATION = Parameter("pop", ("positives", "all"), "positives")
 GIVEN = Parameter("given", ("all", "gate"), "all")
 
@@ -24,6 +24,8 @@ def decision(queries: Queries, args: Args) -> Bools:
     if point == "gate":
         assert queries.gate is not None
         return queries.gate
+    if point == "alert":
+        return np.equal(_state(queries), POS)
     if point == "returned":
         assert queries.n_selected is not None
         return queries.n_selected > 0
@@ -43,7 +45,7 @@ def needs_of_point(args: Args) -> tuple[str, ...]:
     point = args.get("t")
     if point is None:
         return ("tune",)
-    return {"gate": ("gate",), "returned": ("selection",)}.get(point, ("prob",))
+    return {"gate": ("gate",), "alert": ("state",), "returned": ("selection",)}.get(point, ("prob",))
 
 
 def _state(queries: Queries) -> Ints:

@@ -66,6 +66,8 @@ def _print_queries(console: Console, evaluation: Evaluation, everything: bool) -
     if console.width >= ROOMY:  # what numbers speak of is said where there is room, and never at their cost
         columns["of"] = lambda estimate: estimate.population
     console.print(_estimate_table(evaluation, chosen, lambda estimate: estimate.name, columns))
+    if any("t=alert" in estimate.name for estimate in chosen):
+        console.print("[dim]t=gate: UNCERTAIN or POS, meant to miss little; t=alert: POS alone, against the rest[/]")
     if left:
         console.print(f"[dim]{left:,} more in summary.json[/]")
     if evaluation.not_computed:

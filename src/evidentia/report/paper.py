@@ -253,6 +253,8 @@ def _legend(estimates: Sequence[Estimate]) -> Iterator[str]:
         yield f"Over {population}: {'; '.join(words.values())}."
     if any("t=gate" in e.measure for e in estimates):
         yield "Gate: the system says yes; its state is not NEG, else prob >= tau, else prob >= 0.5."
+    if any("t=alert" in e.measure for e in estimates):
+        yield "Alerts: the system's state is POS, against the rest."
 
 
 def _arrows(table: PaperTable) -> str:

@@ -36,6 +36,7 @@ _PARAMS = {
     "pool=micro": "pooled",
     "pop=all": "all queries",
     "pop=positives": "queries with evidence",
+    "t=alert": "alerts",
     "t=gate": "gate",
     "t=returned": "any sentence returned",
     "tuned": "tuned threshold",

@@ -217,6 +217,8 @@ class Study:
     def decisions(self, args: Args) -> Ints:
         """Yes (1) or no (0) of every query at the operating point; -1 where a fold has no threshold."""
         point, cut = args.get("t"), args.cut
+        if point == "alert":
+            return np.equal(self.state, "POS").astype(np.int64)
         if point in {"gate", "returned"}:
             return (self.gate if point == "gate" else self.n_selected > 0).astype(np.int64)
         if point is not None:
