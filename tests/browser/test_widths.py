@@ -130,6 +130,17 @@ def test_on_a_phone_the_decisions_are_seen(visit: Visit, pages: dict[str, Path])
         assert place["x"] + place["width"] <= 360 - 44 - 14  # left of what fades out
 
 
+def test_on_a_phone_the_verdict_of_every_difference_is_seen(visit: Visit, pages: dict[str, Path]) -> None:
+    page = visit(pages["comparison"], viewport={"width": 360, "height": 760})
+    page.get_by_role("tab", name="Differences").click()
+    verdicts = page.locator(".differences .decision").all()
+    assert len(verdicts) > 3
+    for verdict in verdicts:
+        place = verdict.bounding_box()
+        assert place is not None
+        assert place["x"] + place["width"] <= 360
+
+
 @pytest.mark.parametrize("width", [360, 768])
 def test_a_wide_table_fades_where_it_goes_on_and_keeps_its_first_column(
     width: int, visit: Visit, pages: dict[str, Path]
