@@ -172,7 +172,11 @@ def test_cross_fit_thresholds_come_from_the_other_folds_and_say_so(way: str, hom
     assert evidentia("evaluate", table, "--thresholds", tmp_path / "t.json", "-o", out, "-q", "--no-report").code == 0
     verified = evidentia("verify", out)
     assert verified.code == 0, verified
-    assert any("cross_fit" in note for note in json.loads((out / "summary.json").read_text(encoding="utf-8"))["notes"])
+    summary = json.loads((out / "summary.json").read_text(encoding="utf-8"))
+    assert any("cross_fit" in note for note in summary["notes"])
+    warned = {name for name, each in summary["measures"].items() if any("cross_fit" in w for w in each["warnings"])}
+    assert {"F1(t=gate)", "NPV(t=gate)[fold=1]"} <= warned
+    assert not {"AUROC", "nDCG@10"} & warned
     gate = evidentia("gate", out, "--target", "AUROC>=0")
     assert gate.code == 1
     assert "no  Thresholds come from TUNE: cross_fit" in gate.out

@@ -12,6 +12,7 @@ from evidentia.evaluation.plan import Grouping, MeasurePlan
 from evidentia.measures import Definition, Profile
 from evidentia.measures.core import Macro
 from evidentia.results import Estimate
+from evidentia.results.measure import CROSS_FIT
 from evidentia.results.names import group_suffix
 from evidentia.results.sample_size import interval_reason, left_out_warning
 from evidentia.stats.spread import fold_summary
@@ -25,6 +26,7 @@ class EstimateBuilder:
     computed: Computed
     intervals: Intervals
     resampling: Resampling
+    cross_fit: bool = False
 
     def estimates(self, plan: MeasurePlan) -> dict[str, Estimate]:
         """Every number by its canonical name, in the order of the plan."""
@@ -63,9 +65,14 @@ class EstimateBuilder:
             group=group,
             left_out={population.left_out: left_out} if population.left_out and left_out > 0 else {},
             degenerate=reason_of(definition, int(cell.outcome.flaws[index])),
-            warnings=self.computed.reservations(definition, grouping, index),
+            warnings=(*self.computed.reservations(definition, grouping, index), *self._origin(definition)),
             details=cell.details[index],
         )
+
+    def _origin(self, definition: Definition) -> tuple[str, ...]:
+        """A number that reads the yes or no of thresholds says where they come from, unless that is TUNE."""
+        decided = {"gate", "state", "selection"} & set(definition.measure.requires(definition.args))
+        return (CROSS_FIT,) if self.cross_fit and decided else ()
 
     def _with_interval(self, estimate: Estimate, definition: Definition, grouping: Grouping, index: int) -> Estimate:
         intervals = self.intervals.get((definition, grouping.columns))

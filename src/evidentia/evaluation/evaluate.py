@@ -57,7 +57,7 @@ def evaluate_run(
     draws = resampling.plan(run.queries)
     replicates = replicate(run.queries, plan.wants, draws, progress, jackknife=resampling.method == "bca", gaps=True)
     limits = intervals(computation, replicates, resampling) if resampling.resamples else {}
-    estimates = EstimateBuilder(chosen, computation, limits, resampling).estimates(plan)
+    estimates = EstimateBuilder(chosen, computation, limits, resampling, run.cross_fit).estimates(plan)
     return Evaluation(
         profile=chosen.name,
         seed=resampling.seed,

@@ -44,6 +44,7 @@ def apply_tuning(run: Run, tuning: Tuning, *, source: Source | None = None) -> R
         queries=judged.queries(run.queries),
         frame=judged.frame(run.frame),
         sources=(*run.sources, source),
+        cross_fit=tuning.cross_fit,
         notes=(*run.notes, *_notes(run, tuning, source.name, judged.gate)),
         **changes,
     )

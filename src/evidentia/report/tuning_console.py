@@ -19,7 +19,7 @@ from evidentia.report.show import fixed
 ONE_THRESHOLD = {"TPR": "TPR", "FPR": "FPR", "prec.": "Precision", "F1": "F1", "MCC": "MCC"}
 THREE_STATES = {
     **{"sens.": "ScreeningSensitivity", "FN/1000": "ScreeningFNPer1000"},
-    **{"prec.": "AlertPrecision", "alerts/1000": "AlertsPer1000", "work": "Workload"},
+    **{"prec.": "AlertPrecision", "work": "Workload"},
 }
 
 

@@ -27,6 +27,7 @@ NEEDS = {  # what a run lacks where a measure cannot be computed
     "questionnaire": "needs a run of a questionnaire (its JSON file), which a table is not",
     "tune": "needs folds and TUNE rows (a split column) with the same score column as EVAL, to choose thresholds on",
 }
+CROSS_FIT = "its thresholds are cross_fit: chosen on other folds, not on TUNE"
 Unit = Literal["query", "post", "candidate", "item", "participant"]
 Direction = Literal["higher", "lower", "neither"]
 

@@ -50,6 +50,8 @@ class Run:
         Remarks from reading.
     mapping : mapping of str to str
         Canonical names of columns that have another name in the file.
+    cross_fit : bool
+        Whether its thresholds were chosen on other folds, not on TUNE.
 
     Examples
     --------
@@ -69,6 +71,7 @@ class Run:
     left_out: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     notes: tuple[str, ...] = ()
     mapping: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
+    cross_fit: bool = False
 
     def __len__(self) -> int:
         return len(self.queries)

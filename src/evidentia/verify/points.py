@@ -10,7 +10,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from evidentia.results.catalogue import Definition, resolve
-from evidentia.results.measure import NEEDS
+from evidentia.results.measure import CROSS_FIT, NEEDS
 from evidentia.results.names import group_suffix
 from evidentia.results.profiles import PROFILES, Profile
 from evidentia.verify.intervals import INTERVAL, about_intervals
@@ -154,7 +154,9 @@ def _warnings(study: Study, entry: Entry, number: RecomputedNumber, folds: FoldS
     """What must be said beside a number, but for its interval: what it leaves out."""
     dropped = 0 if folds is None else folds.of - folds.used
     over_folds = [f"{dropped} of {folds.of} folds are undefined and left out of mean and std"] if folds else []
-    return [*undefined_criteria(number), *untuned_folds(study, entry), *(over_folds if dropped else [])]
+    by_thresholds = any(need in {"gate", "state", "selection"} for need in needs(entry.definition))
+    origin = [CROSS_FIT] if study.cross_fit and by_thresholds else []
+    return [*undefined_criteria(number), *untuned_folds(study, entry), *origin, *(over_folds if dropped else [])]
 
 
 def _distribution(entry: Entry, points: Points) -> dict[str, Any] | None:

@@ -54,6 +54,7 @@ class Study:
     by: tuple[str, ...] = ()
     post_ids: Sequence[str] | None = None
     memo: dict[object, object] = field(default_factory=dict)
+    cross_fit: bool = False
 
     def __len__(self) -> int:
         return len(self.queries)
@@ -234,4 +235,7 @@ class Study:
 
 def read_study(folder: ResultFolder) -> Study:
     """The run that a result folder holds."""
-    return Study(read_queries(folder), read_tune(folder), tuple(folder.manifest["options"]["by"]))
+    applied = folder.manifest.get("applied_thresholds")
+    cross_fit = applied is not None and applied["choices"].get("cross_fit") is True
+    by = tuple(folder.manifest["options"]["by"])
+    return Study(read_queries(folder), read_tune(folder), by, cross_fit=cross_fit)
