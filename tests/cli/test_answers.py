@@ -16,6 +16,7 @@ from builders.pipelines import small_pipeline
 from evidentia.corpus.write import write_corpus
 from evidentia.errors import InputError
 from evidentia.synth import synthetic_corpus
+from results.schemas import faults
 
 from .command import contents, evidentia, refused
 
@@ -56,11 +57,13 @@ def evaluated(folder: Path, labels: Path, out: Path, *words: object) -> Any:
 def test_predict_labels_evaluate_verify_gate(home: Path, tmp_path: Path) -> None:
     ran = evaluated(home / "jsonl", home / "new" / "labels.csv", tmp_path / "out", "--resamples", 200)
     assert ran.code == 0, ran
+    assert faults("thresholds", json.loads((home / "jsonl" / "answers.jsonl.thresholds.json").read_text())) == []
     assert evidentia("verify", tmp_path / "out").code == 0
     gate = evidentia("gate", tmp_path / "out", *TARGETS)
     assert "yes Thresholds come from TUNE: 2 thresholds looked at" in gate.out
     assert gate.code == 0, gate.out
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert faults("manifest", manifest) == []
     assert [source["role"] for source in manifest["inputs"]] == ["run", "labels", "thresholds"]
     kept, written = pl.read_csv(tmp_path / "out" / "per_query.csv"), pl.read_ndjson(home / "jsonl" / "answers.jsonl")
     together = kept.join(written, on=["post_id", "criterion_id"], suffix="_written")

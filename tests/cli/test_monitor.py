@@ -15,6 +15,7 @@ from builders.pipelines import small_pipeline
 from evidentia.corpus import Posts
 from evidentia.results import loads
 from monitoring.planted import fresh, one_sentence
+from results.schemas import faults
 
 from .command import Ran, contents, evidentia, refused
 
@@ -63,6 +64,7 @@ def monitor(home: Path, out: Path, *names: str, words: tuple[object, ...] = ()) 
 
 def course(out: Path) -> dict[str, Any]:
     content: dict[str, Any] = loads((out / "monitor.json").read_bytes())
+    assert faults("monitor", content) == []
     return content
 
 

@@ -13,6 +13,7 @@ import pytest
 from builders.pipelines import small_config, small_corpus, small_pipeline
 from evidentia.corpus import read_posts
 from evidentia.pipeline.predict import load_trained
+from evidentia.pipeline.store import write_sums
 
 from .command import evidentia
 
@@ -119,3 +120,53 @@ def test_the_splitter_of_training_is_the_default_and_another_is_named(home: Path
     ran = evidentia("predict", home / "cut", texts, "-o", tmp_path / "a.csv", "--splitter", "sentencex")
     assert "the posts are cut by sentencex" in ran.err
     assert "those of training were by lines" in ran.err
+
+
+def said_of(home: Path, posts: Path, model: str = "run") -> str:
+    ran = evidentia("predict", home / model, posts, "-o", posts.with_suffix(".csv"), "-q", "--force")
+    assert ran.code == 0, ran
+    return ran.err
+
+
+def backwards(said: list[str]) -> dict[str, object]:
+    """The same in a language that nobody speaks."""
+    texts = [" ".join(f"{word[::-1]}q" for word in one.split()) for one in said]
+    return {"sentences": [{"sent_uid": f"{said[0][:9]}{at}", "text": one} for at, one in enumerate(texts)]}
+
+
+def first_alone(said: list[str]) -> dict[str, object]:
+    return {"sentences": [{"sent_uid": f"{said[0][:9]}0", "text": said[0]}]}
+
+
+def test_words_that_the_model_never_met_bring_a_warning(home: Path, tmp_path: Path) -> None:
+    err = said_of(home, written(home, tmp_path / "a.jsonl", backwards))
+    assert "60 of 60 posts consist mostly of words that the model has never met (median" in err
+    assert "q " not in err  # no word of a post
+    assert "never met" not in said_of(
+        home, written(home, tmp_path / "b.jsonl", backwards, skip=49)
+    )  # 11 of 60: under a fifth
+
+
+def test_posts_of_one_sentence_bring_a_warning_where_those_of_training_had_more(home: Path, tmp_path: Path) -> None:
+    err = said_of(home, written(home, tmp_path / "a.jsonl", first_alone))
+    assert err == (
+        "warning: 60 of 60 posts are one sentence each, of those of training 0 %. Their answers mean little: give whole posts.\n"
+    )
+    assert said_of(home, written(home, tmp_path / "b.jsonl", first_alone, skip=31)) == ""  # 29 of 60
+
+
+def test_what_training_was_like_is_written_with_the_model(home: Path) -> None:
+    document = json.loads((home / "run" / "models" / "final" / "pipeline.json").read_text())
+    assert document["sentences"]["single"] == 0.0
+    assert 0 < document["unknown_words"] < 1
+
+
+def test_a_model_of_before_says_nothing_of_what_it_does_not_know(home: Path, tmp_path: Path) -> None:
+    model = Path(shutil.copytree(home / "run" / "models" / "final", tmp_path / "model"))
+    document = json.loads((model / "pipeline.json").read_text())
+    del document["sentences"]["single"], document["unknown_words"]
+    (model / "pipeline.json").write_text(json.dumps(document))
+    (model / "sums.json").unlink()
+    write_sums(model)
+    ran = evidentia("predict", model, written(home, tmp_path / "a.jsonl", first_alone), "-o", tmp_path / "a.csv", "-q")
+    assert (ran.code, ran.err) == (0, "")

@@ -84,7 +84,7 @@ def predict(
         trained = under_thresholds(trained, tuning, name=source.name)
     usual = (trained.cut.splitter or DEFAULT).partition(" ")[0]
     read = read_posts(posts, criteria=trained.criteria, splitter=usual if splitter is None else splitter)
-    for warning in (*trained.notes, *trained.cut.differences(read.posts, read.splitter)):
+    for warning in (*trained.notes, *trained.differences(read.posts, read.splitter)):
         print(f"warning: {warning}", file=sys.stderr)
     answers = trained.rows(read.posts, texts=texts)
     provenance = dumps_by_line(trained.thresholds, ("folds", "inputs")).encode()

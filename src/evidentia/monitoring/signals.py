@@ -11,7 +11,7 @@ import numpy as np
 from evidentia.array_types import Bools, Floats, Ints
 from evidentia.corpus import Posts
 from evidentia.pipeline.predict import Trained
-from evidentia.pipeline.vocabulary import known_words, unknown_shares
+from evidentia.pipeline.vocabulary import unknown_shares
 from evidentia.tables.queries import NEG, POS, Frozen
 
 Kind = Literal["rate", "shift"]
@@ -58,7 +58,7 @@ class Observed(Frozen):
     def of(cls, trained: Trained, posts: Posts, name: str) -> Self:
         """Score a batch without labels; nothing of its texts is kept."""
         shape = (len(posts), len(posts.criteria))
-        decisions, known = trained.decide(posts), known_words(trained.learnt)
+        decisions, known = trained.decide(posts), trained.known_words
         words = np.array([len(text.split()) for text in posts.texts], np.float64)
         return cls(
             name,

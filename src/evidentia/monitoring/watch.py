@@ -47,7 +47,7 @@ def watch(
     for path, name in zip(batches, names, strict=True):
         read = _read(trained, path, name, splitter)
         observed.append(Observed.of(trained, read.posts, name))
-        notes += [f"{name}: {difference}" for difference in trained.cut.differences(read.posts, read.splitter)]
+        notes += [f"{name}: {difference}" for difference in trained.differences(read.posts, read.splitter)]
         sources += [replace(source, role=name) for source in read.sources]
         if progress is not None:
             progress(len(observed), len(batches))

@@ -18,6 +18,7 @@ from evidentia.pipeline.predict import Trained
 from evidentia.pipeline.serving import PostAnswers, Predictor
 from evidentia.pipeline.store import Checkpoints
 from evidentia.pipeline.system import full
+from evidentia.pipeline.vocabulary import known_words, usual_share
 from evidentia.pipeline.work import FoldJob, run_fold
 
 
@@ -163,8 +164,14 @@ def _trained(config: Config, posts: Posts, splitter: str | None) -> Trained:
         run_fold(FoldJob(system, posts, division, store))
         decider = final_decider(plan, store, division, full(system))
         learnt = {step.name: store.parts(FINAL, step.name) for step in system}
-    train = posts.take(division.train)
-    cut = SentenceCut.of(train, splitter)
+    train, tune = posts.take(division.train), posts.take(division.tune)
     return Trained(
-        system, learnt, decider, posts.criteria, frozenset(train.post_ids), frozenset(decider.tune_posts), cut
+        system,
+        learnt,
+        decider,
+        posts.criteria,
+        frozenset(train.post_ids),
+        frozenset(decider.tune_posts),
+        SentenceCut.of(train, splitter),
+        usual_share(tune, known_words(learnt)),
     )

@@ -19,6 +19,7 @@ from evidentia.pipeline.plan import FINAL, Division, Plan
 from evidentia.pipeline.store import Checkpoints, into_place, save_parts, write_file, write_sums
 from evidentia.pipeline.system import System, Variant
 from evidentia.pipeline.tables import candidate_rows, query_rows, selected_column
+from evidentia.pipeline.vocabulary import known_words, usual_share
 from evidentia.protocol import Tuning, to_document, tune
 from evidentia.protocol.thresholds import REJECT_ALL
 from evidentia.protocol.tuning import tune_rows
@@ -128,9 +129,10 @@ def write_models(
         decider = known.get(division.fold) or final_decider(plan, store, division, variant)
 
         def fill(place: Path, division: Division = division, decider: Decider = decider) -> None:
-            for step in plan.system:
-                (place / step.name).mkdir()
-                save_parts(place / step.name, store.parts(division.fold, step.name))
+            learnt = {step.name: store.parts(division.fold, step.name) for step in plan.system}
+            for name, parts in learnt.items():
+                (place / name).mkdir()
+                save_parts(place / name, parts)
             document = {
                 "schema": "evidentia.model/2",
                 "config": dict(config),
@@ -139,6 +141,7 @@ def write_models(
                     for entry in plan.posts.criteria
                 ],
                 "sentences": asdict(SentenceCut.of(plan.posts.take(division.train), splitter)),
+                "unknown_words": usual_share(plan.posts.take(division.tune), known_words(learnt)),
                 "trained_on": sorted(plan.posts.post_ids[post] for post in division.train.tolist()),
                 "tuning": decider.tuning.to_dict(),
                 "decisions": decider.to_dict(),

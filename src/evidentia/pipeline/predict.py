@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from evidentia.corpus import Criterion, Posts
 from evidentia.errors import InputError
 from evidentia.pipeline.build import system_of
 from evidentia.pipeline.config import parse_config, read_config
-from evidentia.pipeline.cutting import SentenceCut
+from evidentia.pipeline.cutting import ENOUGH, SentenceCut
 from evidentia.pipeline.decide import Decider, Scored
 from evidentia.pipeline.permission import Permission
 from evidentia.pipeline.plan import Division
@@ -25,6 +26,7 @@ from evidentia.pipeline.stage import Parts, View
 from evidentia.pipeline.store import first_damaged, folder_sha256, load_parts
 from evidentia.pipeline.system import GATE, System
 from evidentia.pipeline.tables import Decisions, predicted_rows
+from evidentia.pipeline.vocabulary import known_words, unknown_words
 from evidentia.pipeline.work import after
 from evidentia.protocol import Tuning, to_document
 from evidentia.protocol.calibrators import Calibrator
@@ -55,6 +57,7 @@ class Trained:
     trained_on: frozenset[str]
     tuned_on: frozenset[str]
     cut: SentenceCut
+    unknown_words: float | None = None
     sha256: str = ""
     notes: tuple[str, ...] = ()
     tuned_by: Mapping[str, Any] | None = None  # rule and targets, where others than those of the configuration
@@ -80,14 +83,28 @@ class Trained:
     def predict(self, posts: Posts, *, texts: bool = False, splitter: str | None = None) -> pl.DataFrame:
         """A row per query: probability, state, the evidence sentences; their texts only on request.
 
-        Warns where the posts look cut differently from those of training; ``splitter`` is what cut them, if one did.
+        Warns where the posts look unlike those of training; ``splitter`` is what cut them, if one did.
         """
-        for difference in self.cut.differences(posts, splitter):
+        for difference in self.differences(posts, splitter):
             warnings.warn(difference, stacklevel=2)
         return self.rows(posts, texts=texts)
 
+    def differences(self, posts: Posts, splitter: str | None = None) -> Iterator[str]:
+        """What makes posts look unlike those of training, in sentences to be printed; ``splitter`` is what cut them."""
+        yield from self.cut.differences(posts, splitter)
+        if len(posts) >= ENOUGH:
+            yield from unknown_words(posts, self.known_words, self.unknown_words)
+
+    @cached_property
+    def known_words(self) -> frozenset[str]:
+        """The words that the pipeline has met."""
+        try:
+            return known_words(self.learnt)
+        except DAMAGE as error:
+            raise _inapplicable(error) from error
+
     def rows(self, posts: Posts, *, texts: bool = False) -> pl.DataFrame:
-        """The same without a look at how the posts are cut."""
+        """The same without a look at what the posts are like."""
         return predicted_rows(posts, self.decide(posts), self.decider.tuning.taus, texts=texts)
 
     @property
@@ -103,7 +120,11 @@ class Trained:
             with np.errstate(over="raise", invalid="raise", divide="raise"):
                 return Decisions.of(self.score(posts), self.decider, ranked_by=self.system.last)
         except DAMAGE as error:
-            raise InputError(f"What the model learnt cannot be applied ({type(error).__name__}). {AGAIN}") from error
+            raise _inapplicable(error) from error
+
+
+def _inapplicable(error: Exception) -> InputError:
+    return InputError(f"What the model learnt cannot be applied ({type(error).__name__}). {AGAIN}")
 
 
 def load_trained(
@@ -177,6 +198,7 @@ def _trained(home: Path, document: Mapping[str, Any], allowed: Permission, *, ke
         frozenset(map(str, document["trained_on"])),
         frozenset(decisions["tuned_on"]["posts"]),
         SentenceCut(**document["sentences"]),
+        None if (usual := document.get("unknown_words")) is None else float(usual),
         notes=notes,
     )
 

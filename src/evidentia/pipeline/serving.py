@@ -210,7 +210,7 @@ class Predictor:
     def _given(self, posts: Sequence[object], splitter: str | None) -> GivenPosts:
         given = posts_in_memory(posts, criteria=self._trained.criteria, splitter=splitter or self._splitter)
         if len(given) >= ENOUGH:
-            for difference in self._trained.cut.differences(given.posts, given.splitter):
+            for difference in self._trained.differences(given.posts, given.splitter):
                 warnings.warn(difference, stacklevel=3)
         return given
 

@@ -9,9 +9,13 @@ import numpy as np
 
 from evidentia.array_types import Floats
 from evidentia.corpus import Posts
+from evidentia.errors import counted
 from evidentia.pipeline.stage import Parts
 
 _WORD = re.compile(r"\w+")
+_MOST = 0.5  # of the words of a post
+_MARGIN = 1.25  # beyond 99 % of the posts that the model was tuned on
+_SHARE = 0.2  # of the posts that may be beyond
 
 
 def known_words(learnt: Mapping[str, Mapping[str, Parts]]) -> frozenset[str]:
@@ -33,6 +37,24 @@ def unknown_shares(posts: Posts, known: frozenset[str]) -> Floats:
     words, unknown = np.add.reduceat(counts, posts.offsets[:-1], axis=0).T
     shares: Floats = np.divide(unknown, words, out=np.zeros(len(words)), where=words > 0)
     return shares
+
+
+def usual_share(posts: Posts, known: frozenset[str]) -> float | None:
+    """The share of unknown words that 99 % of posts stay below; None where the model knows no words."""
+    return round(float(np.quantile(unknown_shares(posts, known), 0.99)), 4) if known else None
+
+
+def unknown_words(posts: Posts, known: frozenset[str], usual: float | None) -> Iterator[str]:
+    """What looks as if posts were about something else, or in another language, in a sentence to be printed."""
+    if not known:
+        return
+    shares = unknown_shares(posts, known)
+    strange = int((shares > max(_MOST, _MARGIN * (usual or 0.0))).sum())
+    if strange > _SHARE * len(posts):
+        yield (
+            f"{strange:,} of {counted(len(posts), 'post')} consist mostly of words that the model has never met (median "
+            f"{100 * np.median(shares):.0f} %). Their answers mean little: train on posts like these."
+        )
 
 
 def _counts(text: str, known: frozenset[str]) -> tuple[int, int]:
