@@ -98,8 +98,9 @@ def false_alarms(pool: Observed, courses: int) -> int:
     return count
 
 
-def test_a_few_courses_without_drift_raise_no_alarm(trained: Trained) -> None:
-    assert false_alarms(observed(trained, fresh(1000, 11), labels=True), 1) == 0
+def test_few_courses_without_drift_raise_an_alarm(trained: Trained) -> None:
+    """Of five, two or more do in 2 of 100 at the most; `-m slow` looks at 500."""
+    assert false_alarms(observed(trained, fresh(1000, 11), labels=True), 5) <= 1
 
 
 @pytest.mark.slow
