@@ -44,10 +44,14 @@ def against_oneliner(plan: Plan, store: Checkpoints, folder: Path, *, resamples:
 
 def verdict_lines(comparison: Comparison) -> Iterator[str]:
     """What a terminal is told: the deltas, and a warning for every interval that lies wholly below zero."""
-    deltas = [comparison[name] for name in MEASURES]
-    told = [f"{d.name} {fixed(d.delta, sign='+')} ({limits(d.ci)})".strip() for d in deltas if d.delta is not None]
+    known = [
+        (delta.name, delta.delta, delta.ci)
+        for delta in map(comparison.__getitem__, MEASURES)
+        if delta.delta is not None
+    ]
+    told = [f"{name} {fixed(gain, sign='+')} ({limits(ci)})" for name, gain, ci in known]
     yield f"against the one-liner (words of a sentence, a logistic regression per criterion): {', '.join(told)}"
-    worse = [delta.name for delta in deltas if delta.ci is not None and delta.ci[1] < 0]
+    worse = [name for name, gain, ci in known if (gain if ci is None else ci[1]) < 0]  # None: no resample differs
     if worse:
         yield (
             f"WARNING: the pipeline is worse than the one-liner in {', '.join(worse)}. Give more labelled posts, or try other "
