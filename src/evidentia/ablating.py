@@ -46,7 +46,6 @@ SPREAD = "spread"  # what was said under other seeds, as the spread over them is
 SHARED = ("nDCG@10", "AUROC", "AUPRC", "Recall@10", "MRR", "Brier")
 SELECTION = ("EvidenceRecall", "EvidencePrecision", "SelectedK(given=gate)")
 COLUMNS = (*SHARED, *SELECTION, "ScreeningSensitivity", "AlertPrecision", "AlertsPer1000")
-_OF_STATES = ("ScreeningSensitivity", "AlertPrecision", "AlertsPer1000")
 
 
 def ablate(
@@ -163,7 +162,7 @@ def _judge_all(
         place = out / _folder_of(number, variant)
         write_tables(tables_of(plan, store, variant), place)
         is_last = number == len(variants) - 1
-        how = judging if is_last else replace(judging, verify=False, report=False)
+        how = judging if is_last else replace(judging, verify=False, report=False, measures=_measures(variant))
         judged = judge(place, place / RESULT, corpus, how, bar=bar)
         done.append(_Step(variant, _folder_of(number, variant), judged.evaluation, judged.passed, judged.verified))
     return done
@@ -180,7 +179,7 @@ def _over_seeds(
             for number, variant in enumerate(_variants(plan)):
                 tables = place / _folder_of(number, variant)
                 write_tables(tables_of(plan, store, variant), tables)
-                quick = Judging(resamples=0, verify=False, report=False)
+                quick = Judging(resamples=0, verify=False, report=False, measures=_measures(variant))
                 evaluation = judge(tables, tables / RESULT, corpus, quick, bar=bar).evaluation
                 _keep(tables / RESULT, out / SPREAD / str(other.protocol.seed) / f"{tables.name}.csv")
                 for name, estimate in _figures(evaluation, variant).items():
@@ -188,14 +187,16 @@ def _over_seeds(
     return values
 
 
+def _measures(variant: Variant) -> tuple[str, ...]:
+    """What is shown of a configuration; of the last everything is computed."""
+    if variant.selects == "nothing":
+        return SHARED
+    return (*SHARED, *SELECTION) if variant.choices.rule is not None else COLUMNS
+
+
 def _figures(evaluation: Evaluation, variant: Variant) -> dict[str, Estimate]:
     """What a configuration has: without a selection no evidence recall, without states no alerts."""
-    wanted = [name for name in COLUMNS if name in evaluation]
-    if variant.selects == "nothing":
-        wanted = [name for name in wanted if name in SHARED]
-    if variant.choices.rule is not None:
-        wanted = [name for name in wanted if name not in _OF_STATES]
-    return {name: evaluation[name] for name in wanted}
+    return {name: evaluation[name] for name in _measures(variant) if name in evaluation}
 
 
 def _rows(

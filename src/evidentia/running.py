@@ -17,6 +17,7 @@ from evidentia import workflow
 from evidentia.corpus import Corpus, Posts, read_corpus
 from evidentia.errors import InputError, OutputError, Problem, counted
 from evidentia.evaluation.intervals import Resampling
+from evidentia.oneliner import against_oneliner
 from evidentia.pipeline.build import check_extras, encoders_of, model_keys, needs_torch, system_of, token_layer
 from evidentia.pipeline.config import Config
 from evidentia.pipeline.lock import acquire_lock
@@ -36,7 +37,7 @@ from evidentia.pipeline.store import Checkpoints, folder_sha256, write_file
 from evidentia.pipeline.system import full
 from evidentia.pipeline.work import compute
 from evidentia.pipeline.workspace import LOCK, STATE, WORK, Note, abandon, no_note, start
-from evidentia.results import Evaluation, dumps, loads
+from evidentia.results import Comparison, Evaluation, dumps, loads
 from evidentia.synth import synthetic_corpus
 from evidentia.tables import DatasetCard, load_card, read_run
 from evidentia.verify.run import Verification
@@ -68,6 +69,7 @@ class Judged:
     evaluation: Evaluation
     verification: Verification | None
     model_sha256: str | None = None
+    against: Comparison | None = None  # paired with the one-liner
 
     @property
     def verified(self) -> str | None:
@@ -97,6 +99,7 @@ class Judging:
     verify: bool = True
     report: bool | None = None
     command: str | None = None
+    measures: tuple[str, ...] | None = None  # None: all of the profile
 
     def __post_init__(self) -> None:
         Resampling(self.resamples)  # a number that cannot be is refused before anything is trained
@@ -188,10 +191,12 @@ def run(
             )
             keep_steps(plan, store, out)
         judged = judge(out, out / RESULT, corpus, judging or Judging(), bar=bar)
+        with bar("comparing with the one-liner"):
+            against = against_oneliner(plan, store, out, resamples=(judging or Judging()).resamples)
         models = _model_hashes(out)
         write_manifest(out, config, corpus, plan, seconds=store.seconds(), reused=store.reused(), models=models)
         shutil.rmtree(out / WORK, ignore_errors=True)
-    return replace(judged, model_sha256=models.get(FINAL) or models["fold-0"])
+    return replace(judged, model_sha256=models.get(FINAL) or models["fold-0"], against=against)
 
 
 def finished(config: Config, out: Path) -> bool | None:
@@ -314,6 +319,7 @@ def judge(tables: Path, out: Path, corpus: ConfiguredCorpus, judging: Judging, *
         evaluation = workflow.evaluate(
             read,
             thresholds=tables / "thresholds.json",
+            measures=judging.measures,
             resamples=judging.resamples,
             command=judging.command,
             report=judging.report,

@@ -95,6 +95,7 @@ def show_finished(out: Path, *, passed: bool, quiet: bool) -> None:
 
 def show_judged(judged: Judged, *, quiet: bool) -> None:
     """Print the figures, what verification found and where the page is; exit 1 where something failed."""
+    from evidentia.oneliner import verdict_lines
     from evidentia.report.console import print_result
 
     page = judged.folder / "report.html"
@@ -102,6 +103,8 @@ def show_judged(judged: Judged, *, quiet: bool) -> None:
         print(f"report: {page}")
     if not quiet:
         print_result(judged.evaluation, judged.folder, verified=judged.verified)
+        for line in verdict_lines(judged.against) if judged.against is not None else ():
+            print(line)
         if judged.model_sha256 is not None:
             print(f"model SHA-256 (for evidentia predict --sha256): {judged.model_sha256}")
     options.exit_unless(judged.passed)

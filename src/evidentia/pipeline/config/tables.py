@@ -214,7 +214,7 @@ class RerankerConfig:
     )
     keep: int = setting(10, "Candidates of a query that go on", _MANY)
     model: Literal["boosting", "logistic"] = setting("boosting", "Of ltr: boosted trees or a logistic regression")
-    trees: int = setting(200, "Of ltr with boosting: how many", _TREES)
+    trees: int = setting(120, "Of ltr with boosting: how many", _TREES)
     learners: tuple[Learner, ...] = setting(
         ("words", "characters"),
         "Of ltr: classifiers of single sentences that it hears",
@@ -245,7 +245,7 @@ class GraphConfig:
     """Ranks once more, by what the candidates of a query say of each other."""
 
     kind: Literal["propagation", "gnn", "none"] = setting(
-        "propagation", "Scores that travel along edges, a graph network, or none"
+        NONE, "Scores that travel along edges, a graph network, or none"
     )
     neighbours: int = setting(3, "Sentences alike that each is joined with", whole(1, 1_000))
     space: str = setting("lsa", "Where sentences are alike", model_spec("lsa", "minilm", *_ENCODERS))

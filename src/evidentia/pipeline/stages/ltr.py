@@ -22,6 +22,7 @@ from evidentia.pipeline.stages.mixing import choose_weight, mixed
 
 Columns = Mapping[str, Floats]
 Model = Literal["boosting", "logistic"]
+_RATE = 0.08  # with 120 trees as good as 0.05 with 200, for two thirds of the time
 _NO_CHANGE = 1e-12  # of the largest value
 
 
@@ -30,7 +31,7 @@ class LearnToRank(Supervised):
     """Learns whether a candidate is gold from every candidate of the TRAIN posts, and ranks by the log odds."""
 
     model: Model = "boosting"
-    trees: int = 200
+    trees: int = 120
     beside: str | None = None  # the step whose score is mixed in, as far as that orders TUNE better
 
     def inputs(self, space: Parts, view: View) -> CandidateTable:
@@ -43,7 +44,7 @@ class LearnToRank(Supervised):
         at = inputs.candidates(lesson.posts)
         features, labels = inputs.features[at], lesson.gold[at]
         if self.model == "boosting":
-            learnt = fit_trees(features, labels, trees=self.trees, seed=seed)
+            learnt = fit_trees(features, labels, trees=self.trees, rate=_RATE, seed=seed)
         else:
             learnt = fit_logistic(one_per_criterion(features, inputs.kept.shape[1]), labels)
         learnt = Parts({**learnt.document, "features": list(inputs.names)}, learnt.arrays)
