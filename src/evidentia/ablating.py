@@ -18,7 +18,7 @@ from evidentia.evaluation.files import CONTRACT_COLUMNS, ensure_writable
 from evidentia.pipeline.config import Config
 from evidentia.pipeline.outputs import tables_of, write_tables
 from evidentia.pipeline.plan import Plan
-from evidentia.pipeline.progress import LOG
+from evidentia.pipeline.progress import LOG, Bar, no_bar
 from evidentia.pipeline.store import Checkpoints, write_file
 from evidentia.pipeline.system import Variant, ablation, baseline
 from evidentia.pipeline.workspace import LOCK, WORK, Note, no_note
@@ -27,13 +27,11 @@ from evidentia.results import Comparison, Estimate, Evaluation
 from evidentia.results.ablation import Ablation, Gain, Row
 from evidentia.running import (
     RESULT,
-    Bar,
     ConfiguredCorpus,
     Judging,
     has_passed,
     is_finished,
     judge,
-    no_bar,
     planned,
     read_posts_of,
     scored,

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import platform
 import shutil
-import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -23,7 +21,7 @@ from evidentia.pipeline.config import Config
 from evidentia.pipeline.lock import acquire_lock
 from evidentia.pipeline.outputs import tables_of, write_final_rows, write_models, write_tables
 from evidentia.pipeline.plan import FINAL, Plan, identity, refuse_too_few
-from evidentia.pipeline.progress import LOG, Progress, RunLog, Training, reused_line
+from evidentia.pipeline.progress import LOG, Bar, RunLog, logged, no_bar, reused_line, tell
 from evidentia.pipeline.reuse import (
     BEHIND_TORCH,
     COMPUTES,
@@ -43,15 +41,9 @@ from evidentia.tables import DatasetCard, load_card, read_run
 from evidentia.verify.run import Verification
 from evidentia.verifying import verify_result
 
-Bar = Callable[[str], AbstractContextManager[Progress | None]]
 RESULT, MANIFEST = "result", "manifest.json"
 SCHEMA = "evidentia.run/1"
 _PIECE = 4096  # sentences whose tokens are embedded together
-
-
-def no_bar(words: str) -> AbstractContextManager[None]:
-    """Nobody watches."""
-    return nullcontext()
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +167,7 @@ def run(
     corpus = read_posts_of(config)
     plan = planned(config, corpus)
     variant = full(plan.system)
-    bar = partial(_logged, bar, RunLog(out / LOG))
+    bar = partial(logged, bar, RunLog(out / LOG))
     with scored(config, plan, out, resume=resume, reuse=reuse, workers=workers, bar=bar, note=note) as store:
         with bar("deciding"):
             tables = write_tables(tables_of(plan, store, variant), out)
@@ -259,7 +251,7 @@ def scored(
         embed(config, plan.posts, bar=bar)
         invented = "invented " if config.corpus_folder is None else ""
         with bar(f"training on {len(plan.posts):,} {invented}posts") as progress:
-            told = partial(_tell, RunLog(out / LOG), progress, note)
+            told = partial(tell, RunLog(out / LOG), progress, note)
             compute(plan, store, workers=config.run.workers if workers is None else workers, told=told)
     except BaseException as error:
         store.release()
@@ -267,25 +259,6 @@ def scored(
             abandon(out)
         raise
     return store
-
-
-@contextmanager
-def _logged(bar: Bar, log: RunLog, words: str) -> Iterator[Progress | None]:
-    """A bar whose work has a line in the log once it is done."""
-    began = time.perf_counter()
-    with bar(words) as progress:
-        yield progress
-    log.add([f"{words} {time.perf_counter() - began:.1f} s"])
-
-
-def _tell(log: RunLog, progress: Progress | None, note: Note, training: Training) -> None:
-    """A line in the log for every stage that is done; a bar where there is one, else a line there too."""
-    log.add(training.lines())
-    if progress is not None:
-        progress(training.done, training.total, training.words)
-        return
-    for line in training.lines_with_counts():
-        note(line)
 
 
 def embed(config: Config, posts: Posts, *, bar: Bar = no_bar) -> None:

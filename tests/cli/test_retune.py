@@ -169,7 +169,7 @@ def test_cross_fit_thresholds_come_from_the_other_folds_and_say_so(way: str, hom
         assert set(chosen["tuned_on"]["posts"]) == set(others["post_id"])
         assert fold["tune_queries"] == others.height
     out = tmp_path / "out"
-    assert evidentia("evaluate", table, "--thresholds", tmp_path / "t.json", "-o", out, "-q", "--no-report").code == 0
+    assert evidentia("evaluate", table, "--thresholds", tmp_path / "t.json", "-o", out, "-q").code == 0
     verified = evidentia("verify", out)
     assert verified.code == 0, verified
     summary = json.loads((out / "summary.json").read_text(encoding="utf-8"))

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from builders.pipelines import small_config, small_pipeline
+from evidentia import running
 from evidentia.pipeline.config import read_config
 from evidentia.pipeline.reuse import step_keys
 from evidentia.running import planned, read_posts_of
@@ -142,3 +143,20 @@ def test_a_key_holds_what_decides_and_nothing_else(home: Path, tmp_path: Path, m
     small_config(tmp_path)
     monkeypatch.setattr("evidentia.pipeline.reuse.version", lambda name: "another")
     assert not set(keys(config).values()) & set(before.values())
+
+
+def test_a_run_that_was_stopped_after_it_reused_steps_goes_on(home: Path, tmp_path: Path) -> None:
+    folder = copied(home, tmp_path)
+    other_reranker(folder)
+
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    words = ("run", folder / "pipeline.toml", "-o", folder / "out", *QUICK)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(running, "compute", stop)
+        assert evidentia(*words, "--reuse", home / "run").code == 130
+    assert evidentia(*words, "--resume").code == 0
+    assert json.loads((folder / "out" / "manifest.json").read_text())["reused"] == {"retriever": 3, "words": 3}
+    rerun(folder, None, "fresh")
+    same(folder / "out", folder / "fresh")

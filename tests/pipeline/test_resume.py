@@ -134,7 +134,7 @@ def test_a_full_disk_is_said_and_with_more_room_the_run_goes_on(whole: Whole, sm
     grow(small_disk, "32m")
     filler = small_disk / "filler"
     second = begin(config, out, "--resume", *ALONE, *whole.words)
-    assert until((out / "models/final").exists, second)
+    assert until((out / "steps/final/gate").exists, second)
     filler.write_bytes(b"0" * (os.statvfs(small_disk).f_bavail * os.statvfs(small_disk).f_bsize - 100_000))
     assert second.wait() == 2
     assert second.words == "evidentia: Writing result failed: No space left on device. Nothing was changed.\n"

@@ -51,7 +51,7 @@ def test_both_are_drawn_after_the_operating_figures(content: Content) -> None:
 
 
 def test_the_grid_is_that_of_every_fold_with_what_was_chosen(folder: Path, content: Content) -> None:
-    figure = draw("threshold_grid", content.figure("tune_grid"))
+    figure = draw("threshold_grid", content.figure("tune_grid"), rows="TUNE")
     assert figure is not None
     assert figure.table.columns == ("fold", "tau", "sensitivity", "workload", "alert_precision", "chosen")
     assert "on TUNE" in figure.caption
@@ -75,6 +75,17 @@ def test_a_pinned_k_is_said(content: Content) -> None:
     assert "its mean is the same at gamma 0.8, 0.9." in held.caption
     assert "At gamma 0.8, 0.9 the cap decides K for most queries." in held.caption
     assert len(held.caption) < 400  # LaTeX cuts longer ones
+
+
+def test_the_grid_of_cross_fit_thresholds_is_not_said_to_be_of_tune(content: Content) -> None:
+    applied = content.manifest["applied_thresholds"]
+    changed = {
+        **content.manifest,
+        "applied_thresholds": {**applied, "choices": {**applied["choices"], "cross_fit": True}},
+    }
+    figures = run_figures(replace(content, manifest=changed))
+    caption = next(figure.caption for figure in figures if figure.name == "threshold_grid")
+    assert caption.startswith("Measured on the other folds (cross_fit), where the thresholds were chosen")
 
 
 def test_without_their_data_there_are_none(content: Content) -> None:

@@ -17,12 +17,12 @@ from evidentia.leakage import canaries
 from evidentia.leakcheck.adapter import ConfiguredPipeline, annotated_posts
 from evidentia.pipeline.build import system_of
 from evidentia.pipeline.config import Config
-from evidentia.pipeline.progress import Progress
+from evidentia.pipeline.progress import Bar, Progress, no_bar
 from evidentia.pipeline.system import System
 from evidentia.protocol import outer_folds
 from evidentia.protocol.near_duplicates import text_groups
 from evidentia.results import Finding, dumps
-from evidentia.running import Bar, embed, no_bar, read_posts_of
+from evidentia.running import embed, read_posts_of
 
 SCHEMA = "evidentia.leakcheck/1"
 POSTS = 300

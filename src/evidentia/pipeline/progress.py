@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,6 +21,14 @@ class Progress(Protocol):
 
     def __call__(self, done: int, total: int, words: str | None = None, /) -> None:
         """Show it."""
+
+
+Bar = Callable[[str], AbstractContextManager[Progress | None]]
+
+
+def no_bar(words: str) -> AbstractContextManager[None]:
+    """Nobody watches."""
+    return nullcontext()
 
 
 @dataclass(frozen=True)
@@ -125,3 +135,22 @@ class RunLog:
 def reused_line(steps: int) -> str:
     """What the log says of steps that an earlier run did."""
     return f"{counted(steps, 'stage')} reused 0.0 s"
+
+
+@contextmanager
+def logged(bar: Bar, log: RunLog, words: str) -> Iterator[Progress | None]:
+    """A bar whose work has a line in the log once it is done."""
+    began = time.perf_counter()
+    with bar(words) as progress:
+        yield progress
+    log.add([f"{words} {time.perf_counter() - began:.1f} s"])
+
+
+def tell(log: RunLog, progress: Progress | None, note: Callable[[str], None], training: Training) -> None:
+    """A line in the log for every stage that is done; a bar where there is one, else a line there too."""
+    log.add(training.lines())
+    if progress is not None:
+        progress(training.done, training.total, training.words)
+        return
+    for line in training.lines_with_counts():
+        note(line)

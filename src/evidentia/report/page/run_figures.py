@@ -32,13 +32,20 @@ def run_figures(content: Content) -> tuple[Figure, ...]:
         draw("operating_screening", content.figure("operating_screening")),
         draw("operating_alerts", content.figure("operating_alerts")),
         decision(content),
-        draw("threshold_grid", content.figure("tune_grid")),
+        threshold_grid(content),
         gamma(content),
         attribution(content),
         dynamic_k(content),
         folds(content),
     )
     return tuple(figure for figure in candidates if figure is not None)
+
+
+def threshold_grid(content: Content) -> Figure | None:
+    """What every candidate did where the thresholds were chosen."""
+    choices = (content.manifest.get("applied_thresholds") or {}).get("choices") or {}
+    rows = "the other folds (cross_fit)" if choices.get("cross_fit") else "TUNE"
+    return draw("threshold_grid", content.figure("tune_grid"), rows=rows)
 
 
 def roc(content: Content) -> Figure | None:
