@@ -1,6 +1,6 @@
-"""How often `monitor` raises an alarm without and with a drift; ``python tests/slow/courses.py --write`` puts it into docs/monitoring.md.
+"""How often `monitor` raises an alarm without and with a drift, for docs/monitoring.md.
 
-The default pipeline learns from 1,000 invented posts; every other post is fresh and really scored by it.
+``cd tests && python -m slow.courses --write`` puts it there (a quarter of an hour). The default pipeline learns from 1,000 invented posts; every other post is fresh and really scored by it.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import re
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -16,9 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "tests"))
 
 from evidentia import EvidencePipeline
 from evidentia.corpus import Posts
@@ -28,6 +24,7 @@ from evidentia.pipeline.predict import Trained
 from evidentia.synth import synthetic_corpus
 from monitoring.planted import one_sentence, other_words, overconfident
 
+ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs" / "monitoring.md"
 BATCHES, FIRST, SIZE = 50, 200, 100
 POOL, PLANTED = 8_000, 40
@@ -111,9 +108,9 @@ def tables(courses: int, own: int) -> str:
     planted = [f"| {words} | {PLANTED} | {detected(trained, plant)} |" for words, plant in DRIFTS.items()]
     return "\n".join(
         [
-            f"`python tests/slow/courses.py --courses {courses} --own {own}` on {datetime.now(UTC).date()}, commit {commit()}.",
+            f"`python -m slow.courses --courses {courses} --own {own}` on {datetime.now(UTC).date()}, commit {commit()}.",
             "",
-            f"| courses of {BATCHES} batches of {SIZE} posts, {FIRST} in the reference, labelled, no drift | courses | with an alarm | |",
+            f"| {BATCHES} labelled batches of {SIZE} posts, {FIRST} in the reference, no drift | courses | with an alarm | |",
             "| --- | ---: | ---: | ---: |",
             *lines,
             "",
