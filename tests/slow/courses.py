@@ -1,6 +1,7 @@
 """How often `monitor` raises an alarm without and with a drift, for docs/monitoring.md.
 
-``cd tests && python -m slow.courses --write`` puts it there (a quarter of an hour). The default pipeline learns from 1,000 invented posts; every other post is fresh and really scored by it.
+``cd tests && python -m slow.courses --write`` puts it there (a quarter of an hour). The default pipeline learns from 1,000
+invented posts; every other post is fresh and really scored by it.
 """
 
 from __future__ import annotations
@@ -142,10 +143,10 @@ def main() -> None:
     parser.add_argument("--courses", type=int, default=500)
     parser.add_argument("--own", type=int, default=20)
     parser.add_argument("--write", action="store_true")
-    asked = parser.parse_args()
-    body = tables(asked.courses, asked.own)
+    arguments = parser.parse_args()
+    body = tables(arguments.courses, arguments.own)
     print(body)
-    if asked.write:
+    if arguments.write:
         write(body)
 
 
