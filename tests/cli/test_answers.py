@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import evidentia as package
-from builders.pipelines import small_pipeline
+from builders.pipelines import small_config, small_corpus, small_pipeline
 from evidentia.corpus.write import write_corpus
 from evidentia.errors import InputError
 from evidentia.synth import synthetic_corpus
@@ -105,6 +105,29 @@ def test_verify_finds_probabilities_that_were_changed(home: Path, tmp_path: Path
     assert ran.code == 1
     wrong = [each["where"] for each in json.loads((tmp_path / "out" / "verification.json").read_text())["mismatches"]]
     assert sum("applied_thresholds: fold None: prob of post" in where for where in wrong) > 500
+
+
+def test_answers_of_the_model_of_one_fold(home: Path, tmp_path: Path) -> None:
+    model, answers = home / "run" / "models" / "fold-0", tmp_path / "in" / "answers.parquet"
+    assert evidentia("predict", model, home / "new", "-o", answers, "-q").code == 0
+    assert evaluated(tmp_path / "in", home / "new" / "labels.csv", tmp_path / "out", "--resamples", 200).code == 0
+    assert evidentia("verify", tmp_path / "out").code == 0
+    assert "yes Thresholds come from TUNE" in evidentia("gate", tmp_path / "out", *TARGETS).out
+
+
+def test_answers_under_one_threshold(home: Path, tmp_path: Path) -> None:
+    small_corpus(tmp_path / "corpus", criteria=4)
+    config = small_config(tmp_path, more='[three_state]\nrule = "max-f1"\n')
+    ran = evidentia("run", config, "-o", tmp_path / "run", "--resamples", 0, "--no-report", "--no-verify", "-q")
+    assert ran.code == 0, ran
+    answers = tmp_path / "in" / "answers.jsonl"
+    assert evidentia("predict", tmp_path / "run", home / "new", "-o", answers, "-q").code == 0
+    header, *rows = (home / "new" / "labels.csv").read_text().splitlines(keepends=True)
+    kept = [row for row in rows if row.split(",")[1] in {"A.1", "A.2", "A.3", "A.4"}]
+    (tmp_path / "labels.csv").write_text(header + "".join(kept))
+    assert evaluated(tmp_path / "in", tmp_path / "labels.csv", tmp_path / "out", "--resamples", 200).code == 0
+    assert evidentia("verify", tmp_path / "out").code == 0
+    assert "yes Thresholds come from TUNE" in evidentia("gate", tmp_path / "out", *TARGETS).out
 
 
 def test_posts_without_a_label_are_left_out_and_counted(home: Path, tmp_path: Path) -> None:

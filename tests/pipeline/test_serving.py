@@ -158,6 +158,7 @@ def test_a_criterion_is_looked_up_by_its_id(model: Predictor) -> None:
 
 BAD: dict[str, tuple[Any, str]] = {
     "a text": (f"{MARKER} alone", "Give a list of posts"),
+    "a generator": ((text for text in (MARKER,)), "Give a list of posts"),
     "a number": ([17], "1 post that is neither a text nor an object (first: post 1)"),
     "blank": (["I sleep.", " \n"], "posts: 1 post without a sentence (first: post 2, post '1')"),
     "twice": (

@@ -20,7 +20,9 @@ FORMATS = (".csv", ".jsonl", ".parquet")
 def predict(
     model: Annotated[Path, argument("The folder of `evidentia run`, or of one of its models.")],
     posts: Annotated[Path, argument("New posts: documents.jsonl, or a folder that holds it.")],
-    out: Annotated[Path, option("-o --out FILE", "A .csv, .jsonl or .parquet file.")],
+    out: Annotated[
+        Path, option("-o --out FILE", "A .csv, .jsonl or .parquet file; FILE.thresholds.json is written beside it.")
+    ],
     splitter: Annotated[
         str | None, option("--splitter", "Cuts posts given as text; default: training's, else pysbd.")
     ] = None,

@@ -23,7 +23,7 @@ _NO_POST = Kind(
 
 
 @dataclass(frozen=True, eq=False)
-class GivenPosts:
+class LoadedPosts:
     """Posts as they were given. ``starts`` says where in its text each sentence begins, -1 where sentences were given."""
 
     posts: Posts
@@ -34,16 +34,18 @@ class GivenPosts:
         return len(self.posts)
 
 
-def posts_in_memory(given: Sequence[object], *, criteria: Sequence[Criterion], splitter: str = DEFAULT) -> GivenPosts:
+def posts_in_memory(
+    entries: Sequence[object], *, criteria: Sequence[Criterion], splitter: str = DEFAULT
+) -> LoadedPosts:
     """Check posts that are to be asked about criteria. A text without an id is known by its number, from 0."""
     check_name(splitter)
-    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Sequence):
+    if isinstance(entries, str | bytes | Mapping) or not isinstance(entries, Sequence):
         raise InputError("Give a list of posts: texts, or objects with post_id and text (or sentences).")
     faults = Faults(NAME)
-    documents = check_documents(_records(given, faults), splitter, faults)
+    documents = check_documents(_records(entries, faults), splitter, faults)
     if documents.problems:
         raise InputError(*documents.problems)
-    return GivenPosts(laid_out(documents, criteria), tuple(documents.starts), splitter if documents.cut else None)
+    return LoadedPosts(laid_out(documents, criteria), tuple(documents.starts), splitter if documents.cut else None)
 
 
 def rows_in_memory(frame: object) -> list[dict[str, Any]]:
@@ -57,8 +59,8 @@ def rows_in_memory(frame: object) -> list[dict[str, Any]]:
     return [{name: value for name, value in row.items() if value is not None} for row in table.iter_rows(named=True)]
 
 
-def _records(given: Sequence[object], faults: Faults) -> Iterator[Record]:
-    for number, post in enumerate(given, 1):
+def _records(entries: Sequence[object], faults: Faults) -> Iterator[Record]:
+    for number, post in enumerate(entries, 1):
         if isinstance(post, str):
             yield Record(number, {"post_id": str(number - 1), "text": post}, "post")
         elif isinstance(post, Mapping):

@@ -13,6 +13,7 @@ from functools import cache
 from importlib.metadata import version
 from itertools import pairwise
 
+from evidentia.corpus.fast_pysbd import english_segmenter
 from evidentia.errors import InputError, Problem, typed
 
 DEFAULT = "pysbd"
@@ -74,9 +75,7 @@ def _lines() -> Splitter:
 
 @cache
 def _pysbd() -> Splitter:
-    import pysbd
-
-    segmenter = pysbd.Segmenter(language="en", clean=False)
+    segmenter = english_segmenter()
 
     def sentences(text: str) -> Iterable[str]:
         # not segmenter.segment, which drops sentences when it looks for their places

@@ -23,16 +23,16 @@ def rate_difference(batch: Floats, reference: Floats) -> Difference:
     >>> round(rate_difference(np.array([1.0, 1.0, 1.0]), np.array([0.0, 0.0, 0.0])).p, 6)
     0.1
     """
-    from scipy.special import gammaln, logsumexp
+    from scipy.special import gammaln
 
     hits, n, m = int(batch.sum()), len(batch), len(reference)
     total = hits + int(reference.sum())
     possible = np.arange(max(0, total - m), min(n, total) + 1)
-    weight = -(gammaln(possible + 1) + gammaln(n - possible + 1))
-    weight -= gammaln(total - possible + 1) + gammaln(m - total + possible + 1)
-    share = weight - logsumexp(weight)
-    tails = (np.exp(logsumexp(share[possible <= hits])), np.exp(logsumexp(share[possible >= hits])))
-    return Difference(float(batch.mean() - reference.mean()), min(1.0, 2 * float(min(tails))))
+    factorials = (possible, n - possible, total - possible, m - total + possible)
+    weight = -np.sum([gammaln(count + 1.0) for count in factorials], axis=0)
+    share = np.exp(weight - weight.max())
+    tail = min(share[possible <= hits].sum(), share[possible >= hits].sum()) / share.sum()
+    return Difference(float(batch.mean() - reference.mean()), min(1.0, 2 * float(tail)))
 
 
 def order_difference(batch: Floats, reference: Floats) -> Difference:

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from evidentia.corpus.memory import GivenPosts, posts_in_memory, rows_in_memory
+from evidentia.corpus.memory import LoadedPosts, posts_in_memory, rows_in_memory
 from evidentia.corpus.splitter import DEFAULT
 from evidentia.errors import UnknownNameError, counted, shown, typed
 from evidentia.pipeline.cutting import ENOUGH
@@ -172,10 +172,10 @@ class Predictor:
         UserWarning
             If 10 posts or more look unlike those of training; fewer say too little.
         """
-        if not len(posts):
+        if isinstance(posts, list | tuple) and not posts:
             return []
-        given = self._given(posts, splitter)
-        return _typed(given, self._trained.decide(given.posts))
+        loaded = self._loaded(posts, splitter)
+        return _typed(loaded, self._trained.decide(loaded.posts))
 
     def predict_frame(self, frame: object, *, splitter: str | None = None) -> pl.DataFrame:
         """Answer every criterion for every row of a table.
@@ -198,35 +198,35 @@ class Predictor:
         InputError
             If a column is missing, a post has no sentence, or an id comes twice.
         """
-        given = self._given(rows_in_memory(frame), splitter)
-        decisions = self._trained.decide(given.posts)
-        starts, stops = _places(given, decisions)
-        rows = predicted_rows(given.posts, decisions, self.thresholds)
+        loaded = self._loaded(rows_in_memory(frame), splitter)
+        decisions = self._trained.decide(loaded.posts)
+        starts, stops = _places(loaded, decisions)
+        rows = predicted_rows(loaded.posts, decisions, self.thresholds)
         columns = {"evidence_starts": starts, "evidence_stops": stops}
         return rows.with_columns(
             pl.Series(name, lists_of(values, decisions.ends), pl.List(pl.Int64)) for name, values in columns.items()
         )
 
-    def _given(self, posts: Sequence[object], splitter: str | None) -> GivenPosts:
-        given = posts_in_memory(posts, criteria=self._trained.criteria, splitter=splitter or self._splitter)
-        if len(given) >= ENOUGH:
-            for difference in self._trained.differences(given.posts, given.splitter):
+    def _loaded(self, posts: Sequence[object], splitter: str | None) -> LoadedPosts:
+        loaded = posts_in_memory(posts, criteria=self._trained.criteria, splitter=splitter or self._splitter)
+        if len(loaded) >= ENOUGH:
+            for difference in self._trained.differences(loaded.posts, loaded.splitter):
                 warnings.warn(difference, stacklevel=3)
-        return given
+        return loaded
 
 
-def _places(given: GivenPosts, decisions: Decisions) -> tuple[list[int | None], list[int | None]]:
+def _places(loaded: LoadedPosts, decisions: Decisions) -> tuple[list[int | None], list[int | None]]:
     """Where every evidence sentence starts and stops in the text of its post."""
-    starts = [None if given.starts[at] < 0 else given.starts[at] for at in decisions.evidence.tolist()]
-    lengths = (len(given.posts.texts[at]) for at in decisions.evidence.tolist())
+    starts = [None if loaded.starts[at] < 0 else loaded.starts[at] for at in decisions.evidence.tolist()]
+    lengths = (len(loaded.posts.texts[at]) for at in decisions.evidence.tolist())
     return starts, [None if start is None else start + length for start, length in zip(starts, lengths, strict=True)]
 
 
-def _typed(given: GivenPosts, decisions: Decisions) -> list[PostAnswers]:
-    posts, places = given.posts, decisions.evidence.tolist()
+def _typed(loaded: LoadedPosts, decisions: Decisions) -> list[PostAnswers]:
+    posts, places = loaded.posts, decisions.evidence.tolist()
     first = posts.offsets[:-1][posts.owner].tolist()
     uids, index = [posts.sent_uids[at] for at in places], [at - first[at] for at in places]
-    evidence = lists_of([*map(Evidence, uids, index, *_places(given, decisions))], decisions.ends)
+    evidence = lists_of([*map(Evidence, uids, index, *_places(loaded, decisions))], decisions.ends)
     criteria = posts.criterion_ids * len(posts)
     states = [STATES[code] for code in decisions.state.tolist()]
     answers = [*map(Answer, criteria, states, decisions.prob.tolist(), map(tuple, evidence))]

@@ -178,8 +178,8 @@ def _refuse_others(run: Run, frame: pl.DataFrame, tuning: Tuning, name: str, pla
     """The thresholds beside the answers give the very probabilities and states that are written there."""
     judged = apply_tuning(run, tuning).frame
     own = [column for column in ("prob", "state") if column in judged.columns]  # one threshold alone gives no state
-    given = frame.select(*KEY, *(pl.col(column).cast(judged.schema[column], strict=False) for column in own))
-    both = judged.select(*KEY, *own).join(given, on=KEY, how="left", suffix="_written")
+    written = frame.select(*KEY, *(pl.col(column).cast(judged.schema[column], strict=False) for column in own))
+    both = judged.select(*KEY, *own).join(written, on=KEY, how="left", suffix="_written")
     wrong = both.filter(~pl.all_horizontal(pl.col(column).eq_missing(pl.col(f"{column}_written")) for column in own))
     if wrong.height:
         message = (

@@ -20,13 +20,23 @@ Row = tuple[str | int | float | None, ...]
 
 def signal_rows(course: Course) -> list[Row]:
     """A row per batch and signal: the numbers behind the page."""
-    return [_row(at, batch, one) for at, batch in enumerate(course.batches, 1) for one in batch.results]
+    return [_row(at, batch, result) for at, batch in enumerate(course.batches, 1) for result in batch.results]
 
 
-def _row(at: int, batch: BatchReport, one: SignalResult) -> Row:
-    margins = None if one.effect is None or not one.margin else one.effect / one.margin
-    about = (at, batch.name, one.signal, one.criterion, one.kind, one.n, one.n_reference, one.value, one.reference)
-    return (*about, one.effect, one.margin, margins, one.p, one.p_holm, int(one.alarm))
+def _row(at: int, batch: BatchReport, result: SignalResult) -> Row:
+    margins = None if result.effect is None or not result.margin else result.effect / result.margin
+    about = (
+        at,
+        batch.name,
+        result.signal,
+        result.criterion,
+        result.kind,
+        result.n,
+        result.n_reference,
+        result.value,
+        result.reference,
+    )
+    return (*about, result.effect, result.margin, margins, result.p, result.p_holm, int(result.alarm))
 
 
 def course_figures(course: Course) -> tuple[Figure, ...]:
