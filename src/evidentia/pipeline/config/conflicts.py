@@ -64,7 +64,7 @@ def _of_the_reranker(config: Config) -> Iterator[Clash]:
         message = (
             f"keep = {ranker.keep} is more than [retriever] {key} = {before} lets through. Set it to {before} or less."
         )
-        yield "reranker", f"kind keep retriever.{key}", message
+        yield "reranker", f"kind keep retriever.keep retriever.{key}", message
     if ranker.uses_vectors and ranker.vectors == NONE:
         message = 'learners has "vectors", but vectors = "none" names no encoder. Set vectors = "minilm", for example.'
         yield "reranker", "kind learners vectors", message
