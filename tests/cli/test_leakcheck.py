@@ -38,7 +38,7 @@ def test_0_when_nothing_is_found(config: Path) -> None:
     ran = evidentia("leakcheck", config, "--posts", 60)
     assert (ran.code, ran.err) == (0, ""), ran
     first, *findings = ran.out.splitlines()
-    assert first == "words, retriever, gate; 60 posts, 20 of them EVAL, seed 7"
+    assert first == "words, bm25, retriever, gate; 60 posts, 20 of them EVAL, seed 7"
     assert [line.split()[0] for line in findings] == CODES
     assert all(": passed, " in line for line in findings)
     assert list(config.parent.iterdir()) == [config]  # nothing is written

@@ -108,9 +108,10 @@ VECTORS = {"learners": ["vectors"], "vectors": "sentence-transformers:a"}
         ({"corpus": {"path": "synthetic", "posts": 4}}, "posts = 4 cannot be dealt into [protocol] folds = 5"),
         ({"retriever": {"keep": 8}}, "[reranker] keep = 10 is more than [retriever] keep = 8 lets through"),
         (
-            {"retriever": {"keep_at_most": 8}},
-            "[reranker] keep = 10 is more than [retriever] keep_at_most = 8 lets through",
+            {"retriever": {"keep_at_least": 8}},
+            "[reranker] keep = 10 is more than [retriever] keep_at_least = 8 lets through",
         ),
+        ({"retriever": {"keep_at_most": 20}}, "keep_at_least = 24 is more than keep_at_most = 20. Change one."),
         ({"retriever": {"kind": "bm25", "weights": [1, 2]}}, "weights are for several kinds"),
         ({"retriever": {"kind": "bm25", "fusion": "weights"}}, "needs several kinds"),
         ({"retriever": {"fusion": "weights"}}, "needs weights: 2 numbers"),

@@ -25,7 +25,11 @@ from sampling import examples
 from .configs import config
 
 WORDS = ("sleep", "night", "mood", "rain", "bread", "river", "train", "coffee", "book", "walk", "cat", "cry")
-NOTHING = {"reranker": {"kind": "none"}, "graph": {"kind": "none"}}  # learns
+NOTHING = {
+    "retriever": {"kind": "bm25", "keep": 24},
+    "reranker": {"kind": "none"},
+    "graph": {"kind": "none"},
+}  # learns
 
 
 def corpus(evidence: list[bool], texts: list[int] | None = None) -> Posts:

@@ -25,7 +25,7 @@ from evidentia.pipeline.stages.retrievers import Bm25, Dense, Fused, Heard
 from evidentia.pipeline.stages.tokens import TokenReader
 from evidentia.pipeline.system import AUTO, GATE, GRAPH, RERANKER, RETRIEVER, WORDS, Step, System
 
-NONE = "none"
+NONE, BM25 = "none", "bm25"
 _LOCAL = {"minilm", "sentence-transformers", "cross-encoder", "listwise", "fine-tuned"}
 
 
@@ -34,6 +34,8 @@ def system_of(config: Config) -> System:
     learners = config.reranker.learners if config.reranker.kind == "ltr" else ()
     first = [WORDS] if WORDS in config.retriever.kind else []
     steps = [Step(name, _learner(config, name)) for name in first]
+    if BM25 in config.retriever.kind and len(config.retriever.kind) > 1:  # later stages hear it too
+        steps.append(Step(BM25, _bm25(config)))
     steps.append(Step(RETRIEVER, _retriever(config), config.retriever.keep))
     steps += [Step(name, _learner(config, name)) for name in learners if name not in first]
     if config.reranker.kind != NONE:
@@ -58,17 +60,20 @@ def _retriever(config: Config) -> Stage:
     if len(parts) > 1 and settings.fusion != "learned":
         parts = (Fused(parts, settings.fusion, settings.weights, settings.rrf_k),)
     if settings.keep == AUTO:
-        least = 1 if config.reranker.kind == NONE else config.reranker.keep
-        return Adaptive(parts, AutoCut(settings.keep_share, min(least, settings.keep_at_most), settings.keep_at_most))
+        return Adaptive(parts, AutoCut(settings.keep_share, settings.keep_at_least, settings.keep_at_most))
     return Adaptive(parts) if len(parts) > 1 else parts[0]
 
 
 def _one_retriever(config: Config, spec: str) -> Stage:
-    if spec == "bm25":
-        return Bm25(config.retriever.k1, config.retriever.b, config.protocol.min_posts)
-    if spec == WORDS:
-        return Heard(WORDS)
+    if spec == WORDS or (spec == BM25 and len(config.retriever.kind) > 1):
+        return Heard(spec)
+    if spec == BM25:
+        return _bm25(config)
     return Dense(*_model(config, spec))
+
+
+def _bm25(config: Config) -> Stage:
+    return Bm25(config.retriever.k1, config.retriever.b, config.protocol.min_posts)
 
 
 def _learner(config: Config, name: str) -> Stage:
@@ -141,7 +146,7 @@ def check_extras(config: Config) -> None:
 
 def encoders_of(config: Config) -> dict[str, Mapping[str, Any]]:
     """The encoders that a configuration asks for, each with its settings."""
-    specs = [spec for spec in config.retriever.kind if spec not in {"bm25", WORDS}]
+    specs = [spec for spec in config.retriever.kind if spec not in {BM25, WORDS}]
     if config.reranker.kind == "ltr" and "vectors" in config.reranker.learners:
         specs.append(config.reranker.vectors)
     joins = config.graph.kind != NONE or config.gate.kind == "gnn"

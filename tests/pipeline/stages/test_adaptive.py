@@ -110,20 +110,20 @@ def test_a_criterion_that_nobody_was_labelled_for_is_ranked_by_its_words(view: V
 def test_the_default_learns_words_once_and_its_cut_travels_with_the_fold(tmp_path: Path) -> None:
     tables = {"corpus": {"path": "synthetic"}, "reranker": {"model": "logistic", "learners": ["words"]}}
     system = system_of(parse_config(tables, base=Path()))
-    assert [step.name for step in system.steps][:3] == ["words", "retriever", "reranker"]
-    assert system.steps[1].keep == AUTO
+    assert [step.name for step in system.steps][:4] == ["words", "bm25", "retriever", "reranker"]
+    assert system.steps[2].keep == AUTO
     plan = Plan.of(system, synthetic_corpus(posts=60), folds=2, final=False)
     store = start(tmp_path / "out", "mark", resume=False)
     compute(plan, store, workers=1)
     for decider in tables_of(plan, store, full(system)).deciders:
-        keep = cut_of(system.steps[1], store, str(decider.tuning.fold))
+        keep = cut_of(system.steps[2], store, str(decider.tuning.fold))
         assert decider.to_dict()["keep"] == {"retriever": keep}
-        assert 10 <= keep <= 64  # type: ignore[operator]
+        assert 24 <= keep <= 64  # type: ignore[operator]
 
 
 def test_a_list_without_words_is_fused_and_cut_too() -> None:
     text = {"corpus": {"path": "synthetic"}, "retriever": {"kind": ["bm25", "minilm"], "fusion": "rrf"}}
-    first = system_of(parse_config(text, base=Path())).steps[0]
+    first = system_of(parse_config(text, base=Path())).steps[1]
     assert isinstance(first.stage, Adaptive)
     assert (len(first.stage.parts), first.keep) == (1, AUTO)
 

@@ -55,13 +55,16 @@ def _of_fusion(config: Config) -> Iterator[Clash]:
 
 def _of_the_reranker(config: Config) -> Iterator[Clash]:
     ranker, retriever = config.reranker, config.retriever
-    key = "keep_at_most" if retriever.keep == AUTO else "keep"
+    key = "keep_at_least" if retriever.keep == AUTO else "keep"
+    if retriever.keep == AUTO and retriever.keep_at_least > retriever.keep_at_most:
+        message = f"keep_at_least = {retriever.keep_at_least} is more than keep_at_most = {retriever.keep_at_most}."
+        yield "retriever", "keep keep_at_least keep_at_most", f"{message} Change one."
     before = getattr(retriever, key)
     if ranker.kind != NONE and ranker.keep > before:
         message = (
             f"keep = {ranker.keep} is more than [retriever] {key} = {before} lets through. Set it to {before} or less."
         )
-        yield "reranker", f"kind keep retriever.{key}", message
+        yield "reranker", f"kind keep retriever.keep retriever.{key}", message
     if ranker.uses_vectors and ranker.vectors == NONE:
         message = 'learners has "vectors", but vectors = "none" names no encoder. Set vectors = "minilm", for example.'
         yield "reranker", "kind learners vectors", message

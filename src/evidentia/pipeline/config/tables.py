@@ -197,6 +197,7 @@ class RetrieverConfig:
         AUTO, "Candidates of a query that go on; the number can be chosen on TUNE", either(choice(AUTO), _MANY)
     )
     keep_share: float = setting(0.99, "Of an automatic keep: share of the gold of TUNE to keep", _ABOVE_ZERO)
+    keep_at_least: int = setting(24, "Of an automatic keep: candidates at least; short documents are not cut", _MANY)
     keep_at_most: int = setting(64, "Of an automatic keep: candidates at most, which bounds the cost", _MANY)
     k1: float = setting(1.2, "Of BM25: how fast more of the same word stops counting", number(0, 100))
     b: float = setting(0.75, "Of BM25: how much long sentences are held back", _SHARE)

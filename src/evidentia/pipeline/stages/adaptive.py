@@ -17,10 +17,10 @@ from evidentia.pipeline.stages.retrievers import NOTHING_TO_FUSE, joint_space, s
 
 @dataclass(frozen=True)
 class AutoCut:
-    """The share of the gold of TUNE that the cut must keep, and between what it lies: below the least nothing is saved."""
+    """The share of the gold of TUNE that the cut must keep, and between what it lies: below the least hardly anything is saved."""
 
     share: float = 0.99
-    least: int = 10
+    least: int = 24
     most: int = 64
 
     def __post_init__(self) -> None:
