@@ -115,6 +115,8 @@ def said(row: Row, t: str | None, cut: str | None) -> int:
         return row.tuned[cut]
     if t == "gate":
         return int(row.gate)
+    if t == "alert":
+        return int(row.state == "POS")
     if t == "returned":
         return int(len(row.selected) > 0)
     return int(row.prob >= float(t))
