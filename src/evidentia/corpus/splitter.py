@@ -7,11 +7,12 @@ change a character: some do.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from evidentia.corpus.fast_pysbd import english_segmenter
 from evidentia.errors import InputError, Problem, typed
@@ -119,6 +120,7 @@ def _sentencex() -> Splitter:
     return pieces
 
 
+_INK = re.compile(r"\S+")
 _WHITE = re.compile(r"[^\S\n\r\t ]")  # all but the white space that everybody types
 
 SPLITTERS: Mapping[str, Callable[[], Splitter]] = {"pysbd": _pysbd, "sentencex": _sentencex, "lines": _lines}
@@ -127,12 +129,14 @@ SPLITTERS: Mapping[str, Callable[[], Splitter]] = {"pysbd": _pysbd, "sentencex":
 def _starts(text: str, pieces: Iterable[str]) -> list[int]:
     """Where sentences begin: by counting what is not white if the pieces have as much of it as the text, else by search."""
     inked = [ink for piece in pieces if (ink := "".join(piece.split()))]
-    places = [place for place, character in enumerate(text) if not character.isspace()]
-    if sum(map(len, inked)) != len(places):
-        return _found(text, places, inked)
+    words = [match.span() for match in _INK.finditer(text)]
+    before = [0, *accumulate(stop - start for start, stop in words)]
+    if sum(map(len, inked)) != before[-1]:
+        return _found(text, [place for start, stop in words for place in range(start, stop)], inked)
     starts, count = [], 0
     for ink in inked:
-        starts.append(places[count])
+        word = bisect_right(before, count) - 1
+        starts.append(words[word][0] + count - before[word])
         count += len(ink)
     return starts
 
