@@ -506,3 +506,8 @@ def test_one_class_has_no_band_and_no_crash() -> None:
         roc = curve(found, "roc")
         assert np.isnan(roc["tpr"]).all()
         assert np.isnan(roc["low"]).all()
+
+
+def test_a_calibration_error_of_a_handful_of_posts_does_not_reach_beyond_one() -> None:
+    """The heavy tails of Student's t would allow gaps that no probabilities have."""
+    assert evaluated(many("0100", [0.18, 0.15, 0.14, 0.87]), "ECE", resamples=20)["ECE"].ci == (0.0, 1.0)

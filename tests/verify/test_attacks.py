@@ -68,7 +68,7 @@ def _ablation(home: Path) -> None:
     """Two criteria of the small corpus, and neither reranker nor graph: a fifth of the numbers."""
     small_corpus(home / "corpus", criteria=2)
     config = small_config(home, reranker="none", graph="none")
-    config.write_text(config.read_text().replace("platt", "isotonic"))
+    config.write_text(config.read_text().replace("platt", "isotonic") + '[retriever]\nkind = "bm25"\nkeep = 24\n')
     ran = command(
         "ablate", config, "-o", home / "out", "--seeds", 2, "--resamples", 10, "--no-report", "--no-verify", "-q"
     )

@@ -118,6 +118,8 @@ def _limits(
         assert cell.gaps is not None
         inverted = gap_limits(cell.gaps, replicated.gaps, effective, resampling.level)
         low, high = np.minimum(inverted.low, cell.outcome.values), np.maximum(inverted.high, cell.outcome.values)
+        if bounds[1] is not None:  # with a handful of posts the noise alone may reach beyond what can be
+            high = np.minimum(high, bounds[1])
         return MethodLimits(Limits(low, high, inverted.left_out), INVERSION)
     return value_limits(
         replicated.values,

@@ -209,7 +209,8 @@ def _usual_limits(settings: Settings, drawn: DrawnNumber, effective: float, boun
     values, level = drawn.values, settings.level
     if drawn.gaps is not None and drawn.gap_points is not None:
         pair = gap_limits(drawn.gap_points, drawn.gaps, effective, level)
-        return None if pair is None else (min(pair[0], drawn.point), max(pair[1], drawn.point)), "test inversion"
+        within = None if pair is None else (min(pair[0], drawn.point), min(max(pair[1], drawn.point), bounds[1]))
+        return within, "test inversion"
     if drawn.without is not None:
         return bca_limits(values, drawn.point, drawn.without, level), "bca"
     limits = t_limits(values, drawn.point, effective, bounds, level) if settings.method == "auto" else None
