@@ -20,7 +20,7 @@ from pipeline.stopping import same
 from .command import Ran, evidentia, refused, without_progress
 
 QUICK = ("--resamples", 0, "--no-report", "--no-verify")
-STEPS = ("words", "retriever", "reranker", "graph", "gate")
+STEPS = ("words", "bm25", "retriever", "reranker", "graph", "gate")
 
 
 @pytest.fixture(scope="module")
@@ -70,8 +70,8 @@ def other_labels(folder: Path) -> None:
 
 CHANGES = {
     "nothing": (lambda folder: None, STEPS),
-    "the reranker": (other_reranker, STEPS[:2]),
-    "how many candidates the reranker keeps": (other_cut, STEPS[:1]),  # the retriever keeps no fewer
+    "the reranker": (other_reranker, STEPS[:3]),
+    "how many candidates the reranker keeps": (other_cut, STEPS[:4]),
     "a label": (other_labels, ()),
 }
 
@@ -157,6 +157,6 @@ def test_a_run_that_was_stopped_after_it_reused_steps_goes_on(home: Path, tmp_pa
         patch.setattr(running, "compute", stop)
         assert evidentia(*words, "--reuse", home / "run").code == 130
     assert evidentia(*words, "--resume").code == 0
-    assert json.loads((folder / "out" / "manifest.json").read_text())["reused"] == {"retriever": 3, "words": 3}
+    assert json.loads((folder / "out" / "manifest.json").read_text())["reused"] == dict.fromkeys(("bm25", "retriever", "words"), 3)
     rerun(folder, None, "fresh")
     same(folder / "out", folder / "fresh")

@@ -9,7 +9,7 @@ import pytest
 
 from pipeline import stopping
 
-STEPS = 6 * 6  # five folds and the model for use: retriever, words, characters, reranker, graph, gate
+STEPS = 6 * 6  # five folds and the model for use: words, bm25, retriever, characters, reranker, gate
 
 
 @pytest.mark.slow
