@@ -302,7 +302,7 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
 @pytest.mark.parametrize("how", DAMAGE)
 def test_a_model_that_is_not_what_was_written(how: str, model: Path, home: Path, tmp_path: Path) -> None:
     out = tmp_path / "out" / "a.csv"
-    steps = ("retriever", "words", "reranker", "graph", "gate")
+    steps = ("words", "bm25", "retriever", "reranker", "graph", "gate")
     names = [f"{step}/{file}" for step in steps for file in ("model.json", "model.safetensors")]
     assert sorted(contents(model)) == sorted([*names, "pipeline.json", "sums.json"])
     for name in (*names, "pipeline.json"):
