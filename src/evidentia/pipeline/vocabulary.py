@@ -59,4 +59,4 @@ def unknown_words(posts: Posts, known: frozenset[str], usual: float | None) -> I
 
 def _counts(text: str, known: frozenset[str]) -> tuple[int, int]:
     words = _WORD.findall(text.lower())
-    return len(words), sum(word not in known for word in words)
+    return len(words), len(words) - sum(map(known.__contains__, words))
