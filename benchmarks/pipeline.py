@@ -80,8 +80,10 @@ def one_size(size: int) -> dict[str, Any]:
         said = step.stage.score(made.space, made.model, step.stage.inputs(made.space, new))
         training[step.name], answering[step.name] = trained - began, time.process_time() - trained
         if step.name != GATE:
-            view, new = after(view, step.name, made.scores, step.keep), after(new, step.name, said, step.keep)
-    later = sum(seconds for name, seconds in answering.items() if name != "retriever")
+            keep = step.cut(lambda made=made: made.model)
+            view, new = after(view, step.name, made.scores, keep), after(new, step.name, said, keep)
+    first = {"words", "bm25", "retriever"}
+    later = sum(seconds for name, seconds in answering.items() if name not in first)
     return {
         "posts": size,
         "sentences": len(posts.texts),
