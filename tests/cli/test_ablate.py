@@ -35,7 +35,7 @@ STEPS = (
 RANKING = {"nDCG@10", "AUROC", "AUPRC", "Recall@10", "MRR", "Brier"}
 SELECTION = {"EvidenceRecall", "EvidencePrecision", "SelectedK(given=gate)"}
 STATES = {"ScreeningSensitivity", "AlertPrecision", "AlertsPer1000"}
-BARE = {"reranker": "none", "graph": "none"}
+BARE = {"reranker": "none", "graph": "none", "more": '[retriever]\nkind = "bm25"\n'}
 BRIEF = ("--no-report", "--no-verify")
 
 
