@@ -35,7 +35,7 @@ STEPS = (
 RANKING = {"nDCG@10", "AUROC", "AUPRC", "Recall@10", "MRR", "Brier"}
 SELECTION = {"EvidenceRecall", "EvidencePrecision", "SelectedK(given=gate)"}
 STATES = {"ScreeningSensitivity", "AlertPrecision", "AlertsPer1000"}
-BARE = {"reranker": "none", "graph": "none"}
+BARE = {"reranker": "none", "graph": "none", "more": '[retriever]\nkind = "bm25"\n'}
 BRIEF = ("--no-report", "--no-verify")
 
 
@@ -126,6 +126,14 @@ def test_every_figure_is_that_of_its_own_result(whole: Path) -> None:
     for row in rows(whole):
         low, high = row["figures"]["nDCG@10"]["ci"]
         assert low < row["figures"]["nDCG@10"]["value"] < high
+
+
+def test_only_the_last_configuration_has_more_than_the_table_shows(whole: Path) -> None:
+    for row in rows(whole):
+        measures = loads((whole / row["folder"] / "result" / "summary.json").read_bytes())["measures"]
+        own = {name for name in measures if "[" not in name}
+        assert own >= set(row["figures"])
+        assert (own == set(row["figures"])) == (row["configuration"] != NAMES[-1])
 
 
 def test_gains_are_paired_with_the_configuration_before(whole: Path) -> None:

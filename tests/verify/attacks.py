@@ -395,6 +395,7 @@ ABLATION: dict[str, Attack] = {
         "steps/0-retriever/tuned.json", lambda c: c["folds"][0]["tuned_on"]["posts"].pop()
     ),
     "what a step selects": put("steps/0-retriever/tuned.json", "folds", 0, "selection", "applies_to", value="all"),
+    "a cut that was not kept to": put("steps/0-retriever/tuned.json", "folds", 0, "keep", "retriever", value=1),
     "a comparison taken away": lambda place: shutil.rmtree(place / "comparison-selection"),
     "more posts": put("manifest.json", "posts", value=1477),
     "a step added": lambda place: shutil.copytree(place / "steps/0-retriever", place / "steps/9-external"),

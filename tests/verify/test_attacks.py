@@ -67,8 +67,8 @@ def _comparison(home: Path, *, report: bool = False) -> None:
 def _ablation(home: Path) -> None:
     """Two criteria of the small corpus, and neither reranker nor graph: a fifth of the numbers."""
     small_corpus(home / "corpus", criteria=2)
-    config = small_config(home, reranker="none", graph="none")
-    config.write_text(config.read_text().replace("platt", "isotonic") + '[retriever]\nkind = "bm25"\nkeep = 24\n')
+    config = small_config(home, reranker="none", graph="none", more='[retriever]\nkind = "bm25"\n')
+    config.write_text(config.read_text().replace("platt", "isotonic"))
     ran = command(
         "ablate", config, "-o", home / "out", "--seeds", 2, "--resamples", 10, "--no-report", "--no-verify", "-q"
     )

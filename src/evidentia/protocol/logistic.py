@@ -1,7 +1,7 @@
-"""Logistic regression without a penalty, to the last digits: scikit-learn comes near, Newton's method arrives.
+"""Logistic regression without a penalty, by Newton's method, to the last digits.
 
 Scikit-learn stops where the likelihood is flat to the eye, which leaves the coefficients some 1e-6 from the optimum. That is
-good enough to use and not good enough to be recomputed by somebody else, so a few Newton steps follow.
+good enough to use and not good enough to be recomputed by somebody else.
 """
 
 from __future__ import annotations
@@ -50,11 +50,9 @@ def separated(scores: Floats, labels: Bools, turns: int) -> bool:
 def logistic(columns: Floats, labels: Bools) -> tuple[float, ...] | None:
     """The coefficients of most likelihood, the intercept last; labels must not be separated. None where digits do not suffice."""
     middle, spread = columns.mean(axis=0), columns.std(axis=0)
-    scaled = (columns - middle) / spread
-    model = scikit_learn("linear_model").LogisticRegression(C=np.inf, tol=1e-8, max_iter=1000).fit(scaled, labels)
-    solution = _climbed(
-        np.column_stack([scaled, np.ones(len(labels))]), labels, np.append(model.coef_[0], model.intercept_)
-    )
+    scaled = np.column_stack([(columns - middle) / spread, np.ones(len(labels))])
+    share = labels.mean()
+    solution = _climbed(scaled, labels, np.append(np.zeros(len(spread)), np.log(share / (1 - share))))
     if solution is None:
         return None
     slopes = solution[:-1] / spread
