@@ -157,6 +157,8 @@ def test_a_run_that_was_stopped_after_it_reused_steps_goes_on(home: Path, tmp_pa
         patch.setattr(running, "compute", stop)
         assert evidentia(*words, "--reuse", home / "run").code == 130
     assert evidentia(*words, "--resume").code == 0
-    assert json.loads((folder / "out" / "manifest.json").read_text())["reused"] == dict.fromkeys(("bm25", "retriever", "words"), 3)
+    assert json.loads((folder / "out" / "manifest.json").read_text())["reused"] == dict.fromkeys(
+        ("bm25", "retriever", "words"), 3
+    )
     rerun(folder, None, "fresh")
     same(folder / "out", folder / "fresh")

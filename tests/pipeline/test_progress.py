@@ -67,7 +67,9 @@ def test_the_log_has_them_and_what_came_after_and_no_text(trained: tuple[Path, s
     lines = (home / "run" / "run.log").read_text(encoding="utf-8").splitlines()
     stages = [line for line in lines if " fold " in line]
     assert [tuple(line.split()[2:4]) for line in stages] == [(f, s) for f in ("0", "1", "final") for s in STEPS]
-    form = rf"{LINE}(fold \w+ \w+|training on 60 posts|deciding|comparing with the one-liner|resampling|writing) \d+\.\d s"
+    form = (
+        rf"{LINE}(fold \w+ \w+|training on 60 posts|deciding|comparing with the one-liner|resampling|writing) \d+\.\d s"
+    )
     assert [line for line in lines if not re.fullmatch(form, line)] == []
     assert lines[-1].split()[1] == "comparing"
     assert stat.S_ISREG((home / "run" / "run.log").stat().st_mode)
