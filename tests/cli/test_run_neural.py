@@ -75,7 +75,11 @@ def test_another_run_gives_the_same_bytes_and_asks_no_model(home: Path, monkeypa
     first, second = (contents(home / name) for name in ("out", "again"))
     differing = {name for name in first if first[name] != second[name]}
     assert first.keys() == second.keys()
-    assert {Path(name).name for name in differing} <= {"manifest.json", "verification.json", "run.log"}  # times, and their hash
+    assert {Path(name).name for name in differing} <= {
+        "manifest.json",
+        "verification.json",
+        "run.log",
+    }  # times, and their hash
 
 
 def refuse(*_: object, **__: object) -> None:
