@@ -26,7 +26,7 @@ from evidentia.protocol import UNTUNABLE
 from evidentia.results import Distribution
 from evidentia.results.measure import Args
 from evidentia.results.sample_size import Sample, interval_warnings
-from evidentia.stats.exact import ExactSums, add_up
+from evidentia.stats.exact import ExactParts, ExactSums, add_up
 from evidentia.stats.intervals import effective_clusters
 from evidentia.stats.spread import grouped_distributions
 from evidentia.stats.sweeps import Counts, sweep_counts
@@ -153,7 +153,7 @@ class Computation:
         kind, args = definition.kind, definition.args
         if definition.population.unit == "post" and not isinstance(kind, Sweep):
             return self._size(definition, grouping)[1].astype(np.float64)
-        key = (*kind.key(args), grouping.columns) if isinstance(kind, Sweep) else _population_key(definition, grouping)
+        key = (*kind.key(args), grouping.columns) if isinstance(kind, Sweep) else population_key(definition, grouping)
         if key not in self._effective:
             parts = (
                 sweep_classes(self.queries, kind, args)
@@ -227,7 +227,7 @@ class Computation:
         return self._group_totals[key]
 
     def _size(self, definition: Definition, grouping: Grouping) -> tuple[Ints, Ints]:
-        key = _population_key(definition, grouping)
+        key = population_key(definition, grouping)
         if key not in self._sizes:
             self._sizes[key] = population_size(self.queries, definition.population, definition.args, grouping)
         return self._sizes[key]
@@ -288,7 +288,23 @@ def compute(
     block: int = BLOCK,
 ) -> Computation:
     """Add up, block by block, what the wanted definitions need; the result answers ``cell`` for each of them."""
-    computation = Computation(queries, weights, thresholds or {})
+    added = add_statistics(queries, wants, weights=weights, block=block)
+    sums = {key: parts.total() for key, parts in added.parts.items()}
+    return Computation(queries, weights, thresholds or {}, sums=sums, rows=added.rows)
+
+
+@dataclass(frozen=True, eq=False)
+class AddedUp:
+    """The exact sums of every statistic in every grouping, and the values of queries behind means, by statistic."""
+
+    parts: dict[tuple[object, ...], ExactParts]
+    rows: dict[tuple[object, ...], PerQuery]
+
+
+def add_statistics(
+    queries: Queries, wants: Iterable[Want], *, weights: Floats | None = None, block: int = BLOCK
+) -> AddedUp:
+    """Add up, block by block, what the wanted definitions need."""
     jobs = _jobs(queries, wants)
     shared: dict[tuple[Columns, ...], list[Cells]] = {}
     totals = {
@@ -310,15 +326,14 @@ def compute(
                 kept[key].values[rows] = columns[:, 0]
                 np.greater(columns[:, 1], 0, out=kept[key].counted[rows])
         at = rows.stop
-    computation.sums = {
-        (*key, grouping.columns): sums.total_of(cells.groups[grouping.columns], len(grouping))
+    parts = {
+        (*key, grouping.columns): sums.parts_of(cells.groups[grouping.columns], len(grouping))
         for key, (_, _, groupings, _) in jobs.items()
         for cells, sums in totals[key]
         for grouping in groupings
         if grouping.columns in cells.groups
     }
-    computation.rows = kept
-    return computation
+    return AddedUp(parts, kept)
 
 
 Job = tuple[Statistic, Args, list[Grouping], bool]
@@ -385,7 +400,7 @@ def _add(sums: ExactSums, added: Added, piece: Queries, codes: Ints | None, weig
         sums.add(added.statistic.columns(part, added.args), np.full(len(posts_of_part), code), some)
 
 
-def _population_key(definition: Definition, grouping: Grouping) -> tuple[object, ...]:
+def population_key(definition: Definition, grouping: Grouping) -> tuple[object, ...]:
     """Equal for definitions that speak about the same queries."""
     args = definition.args
     cut = args.cut if args.get("t") is None else None

@@ -132,6 +132,14 @@ def _other_definitions(
     run: Run, profile: Profile, plan: MeasurePlan, estimates: Mapping[str, Estimate]
 ) -> tuple[OtherDefinition, ...]:
     """What the same names mean, and give, under the other profiles, wherever the value differs."""
+    asked = defined_otherwise(run, profile, plan)
+    wants = tuple((definition, OVERALL) for _, definition in asked)
+    run, _ = with_tuned_decisions(run, (definition for definition, _ in wants))
+    return other_definitions(asked, compute(run.queries, wants), estimates)
+
+
+def defined_otherwise(run: Run, profile: Profile, plan: MeasurePlan) -> dict[tuple[str, Definition], list[str]]:
+    """The names of a plan with what they mean under other profiles, where that is something else, and those profiles."""
     asked: dict[tuple[str, Definition], list[str]] = {}
     for definition in plan.overall:
         name = definition.name(profile)
@@ -139,9 +147,13 @@ def _other_definitions(
             meant = resolve(name, other).definition
             if meant != definition and unmet(meant, run) is None:
                 asked.setdefault((name, meant), []).append(other.name)
-    wants = tuple((definition, OVERALL) for _, definition in asked)
-    run, _ = with_tuned_decisions(run, (definition for definition, _ in wants))
-    computation = compute(run.queries, wants)
+    return asked
+
+
+def other_definitions(
+    asked: Mapping[tuple[str, Definition], Sequence[str]], computation: Computation, estimates: Mapping[str, Estimate]
+) -> tuple[OtherDefinition, ...]:
+    """The values of other definitions of the same names, where they differ from the estimates."""
     others = []
     for (name, definition), profiles in asked.items():
         cell = computation.cell(definition, OVERALL)

@@ -39,6 +39,24 @@ def split(values: Floats, bound: float | Floats) -> tuple[Floats, Floats]:
     return coarse, fine
 
 
+@dataclass(frozen=True, eq=False)
+class ExactParts:
+    """Sums as they add up without rounding: the coarse parts and, of values that are not whole numbers, the fine ones."""
+
+    coarse: Floats
+    fine: Floats | None
+
+    def total(self) -> Floats:
+        """The sums; here alone something is rounded."""
+        return self.coarse if self.fine is None else self.coarse + self.fine
+
+    def plus(self, other: ExactParts) -> ExactParts:
+        """The sums of both."""
+        if self.fine is None or other.fine is None:
+            return ExactParts(self.coarse + other.coarse, None)
+        return ExactParts(self.coarse + other.coarse, self.fine + other.fine)
+
+
 @dataclass
 class ExactSums:
     """Running sums of matrices, row by row into groups; the total is the same in whatever order the rows came.
@@ -66,9 +84,13 @@ class ExactSums:
 
     def total_of(self, group: Ints, groups: int) -> Floats:
         """The sums of coarser groups; ``group`` says into which of them each of these falls."""
+        return self.parts_of(group, groups).total()
+
+    def parts_of(self, group: Ints, groups: int) -> ExactParts:
+        """The same, before the two parts are added."""
         assert self.coarse is not None
-        coarse = _gathered(self.coarse, group, groups)
-        return coarse if self.fine is None else coarse + _gathered(self.fine, group, groups)
+        fine = None if self.fine is None else _gathered(self.fine, group, groups)
+        return ExactParts(_gathered(self.coarse, group, groups), fine)
 
     def _summed(self, values: Floats, codes: Ints | None, weights: Floats | None) -> Floats:
         if weights is not None:

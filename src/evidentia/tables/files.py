@@ -76,7 +76,9 @@ class Loaded:
 
 def load(source: object, *, delimiter: str = ",") -> Loaded:
     """Read a CSV, TSV, Parquet, JSONL, JSON or Excel file (each also gzipped), ``-`` for standard input, or a table in memory."""
-    if isinstance(source, str | os.PathLike):
+    if isinstance(source, Loaded):
+        loaded = source
+    elif isinstance(source, str | os.PathLike):
         loaded = _load_file(Path(source), delimiter)
     else:
         loaded = _load_dataframe(source)

@@ -1,0 +1,273 @@
+"""Evaluate tables that are larger than memory: blocks are reduced wherever there is room, and their totals are added up here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import MappingProxyType
+from typing import Any
+
+import polars as pl
+
+from evidentia.engine.blocks import Block, lay_out
+from evidentia.engine.columns import ColumnStore
+from evidentia.engine.computation import SpilledComputation, joined_queries
+from evidentia.engine.datasets import Dataset, dataset
+from evidentia.engine.executors import Executor
+from evidentia.engine.reduction import Job, Reduced, Totals, reduce_block
+from evidentia.engine.regrouping import regrouped
+from evidentia.engine.specification import Labels, Shape, Specification, other_wants, plan_of
+from evidentia.errors import InputError, Problem, counted
+from evidentia.evaluation.curves import curves
+from evidentia.evaluation.estimates import EstimateBuilder
+from evidentia.evaluation.evaluate import defined_otherwise, other_definitions
+from evidentia.evaluation.intervals import Resampling
+from evidentia.measures import canonical, profile_named
+from evidentia.results import Evaluation
+from evidentia.results.curve import EVERY_CURVE
+from evidentia.stats.resampling import Progress
+from evidentia.tables import Run
+from evidentia.tables.build import slice_of
+from evidentia.tables.cells import TEXT, converted
+from evidentia.tables.columns import CANDIDATES, PER_QUERY
+from evidentia.tables.order import by_number, natural
+
+UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+PROCESS = 230 * 10**6  # what a process needs before it has read anything
+PER_ROW = 650  # bytes of a process for each row of a block
+PER_QUERY_HERE = 130  # bytes of this process for each query of the run, at the end
+FEWEST_ROWS = 20_000  # of a block: smaller ones cost more than they save
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The tables of a run in files, and how they are read."""
+
+    queries: Path
+    candidates: Path | None = None
+    mapping: Mapping[str, str] = field(default_factory=dict)
+    candidates_mapping: Mapping[str, str] = field(default_factory=dict)
+    list_sep: str | None = None
+    uids: str = "run"
+    by: tuple[str, ...] = ()
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """The options of ``read_run``."""
+        return {
+            "mapping": dict(self.mapping) or None,
+            "candidates_mapping": dict(self.candidates_mapping) or None,
+            "list_sep": self.list_sep,
+            "uids": self.uids,
+            "by": self.by,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluated:
+    """A result, and the tables that it was made from."""
+
+    evaluation: Evaluation
+    tables: tuple[Dataset, ...]
+    left_out: Mapping[str, int]
+
+
+def memory_of(text: str) -> int:
+    """The bytes that a size names.
+
+    >>> memory_of("2GB"), memory_of("500 MB")
+    (2000000000, 500000000)
+    """
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)I?B?\s*", text.upper())
+    if match is None or not float(match[1]):
+        raise InputError(f"--memory {text} is no size. Give a number with a unit, for example 2GB.")
+    return int(float(match[1]) * UNITS[match[2]])
+
+
+def evaluate_tables(
+    tables: Tables,
+    *,
+    profile: str,
+    names: Sequence[str] | None = None,
+    executor: Executor,
+    memory: int,
+    scratch: Path | None = None,
+    progress: Progress | None = None,
+) -> Evaluated:
+    """Compute the measures of a run in Parquet files within some memory."""
+    run = dataset(tables.queries, "run")
+    pool = None if tables.candidates is None else dataset(tables.candidates, "candidates")
+    with TemporaryDirectory(prefix="evidentia-", dir=scratch) as folder:
+        rows = rows_of_blocks(memory, executor.workers)
+        labels = labels_of(run, tables)
+        job = Job(run, pool, *_columns_to_read(run, pool, tables), tables.reading, _specification(profile, names, tables, labels))
+        job, blocks = _blocks(job, tables, rows, Path(folder))
+        joined = _Joined(ColumnStore(Path(folder)))
+        for done, reduced in enumerate(executor.map(partial(reduce_block, job), blocks)):
+            joined.add(reduced)
+            if progress is not None:
+                progress(done + 1, len(blocks))
+        evaluation = _evaluation(joined, job, memory, named=names is not None)
+    return Evaluated(evaluation, tuple(table for table in (run, pool) if table is not None), joined.left_out)
+
+
+def rows_of_blocks(memory: int, workers: int) -> int:
+    """How many rows a block may have, so that all processes together stay within the memory."""
+    room = (memory - (workers + 1) * PROCESS) // workers
+    if room < FEWEST_ROWS * PER_ROW:
+        least = (workers + 1) * PROCESS + workers * FEWEST_ROWS * PER_ROW
+        raise InputError(
+            f"--memory {memory / 1e6:,.0f} MB is too little for {counted(workers, 'worker')}: give {least / 1e6:,.0f} MB or "
+            "more, or fewer --workers."
+        )
+    return min(room // PER_ROW, 2_000_000)
+
+
+def _specification(
+    profile: str, names: Sequence[str] | None, tables: Tables, labels: Labels
+) -> Specification:
+    chosen = profile_named(profile)
+    return Specification(profile, tuple(names if names is not None else chosen.names()), tables.by, labels)
+
+
+def _columns_to_read(run: Dataset, pool: Dataset | None, tables: Tables) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The columns of both tables that say something; further ones may hold texts, and cost time."""
+    stages = {"retriever_score", "reranker_score", "graph_score"}
+    known = {*PER_QUERY, *CANDIDATES, *tables.by} - stages
+    own = {tables.mapping.get(name, name) for name in known} | set(tables.mapping.values())
+    of_run = tuple(column for column in run.schema if column in own)
+    if pool is None:
+        return of_run, ()
+    mapping = {**tables.mapping, **tables.candidates_mapping}
+    of_pool = {mapping.get(name, name) for name in CANDIDATES if name not in stages} | {*CANDIDATES} - stages
+    return of_run, tuple(column for column in pool.schema if column in of_pool)
+
+
+def labels_of(run: Dataset, tables: Tables) -> Labels:
+    """The criteria, folds and slices of the whole run."""
+    criteria = _unique(run, tables, "criterion_id")
+    folds = _unique(run, tables, "fold")
+    slices = []
+    for column in tables.by:
+        values = _unique(run, tables, column)
+        if values is not None:
+            slices.append((column, slice_of(values).labels))
+    if criteria is None:
+        raise InputError(Problem("MISSING_COLUMN", "The run has no column criterion_id. Name it with --map criterion_id=COLUMN."))
+    named = converted(criteria, TEXT)
+    if named.null_count() == len(named):
+        named = named.fill_null("")
+    folded = None if folds is None else by_number(converted(folds, TEXT).drop_nulls())
+    return Labels(natural(named.drop_nulls()), folded or None, tuple(slices))
+
+
+def _unique(run: Dataset, tables: Tables, name: str) -> pl.Series | None:
+    """The different values of a column, or None where there is none."""
+    column = tables.mapping.get(name, name)
+    if column not in run.schema:
+        return None
+    parts = [run.scan(span, [column]).unique().collect(engine="streaming")[column] for span in run.whole()]
+    return pl.concat([part.cast(parts[0].dtype) for part in parts]).unique().alias(name)
+
+
+def _blocks(job: Job, tables: Tables, rows: int, scratch: Path) -> tuple[Job, tuple[Block, ...]]:
+    """The blocks of a run; where posts are scattered, of a copy in which they are not."""
+    posts = tuple(
+        tables.candidates_mapping.get("post_id", tables.mapping.get("post_id", "post_id")) if of_pool else tables.mapping.get("post_id", "post_id")
+        for of_pool in (False, True)
+    )
+    layout = lay_out(job.queries, job.candidates, (posts[0], posts[1]), rows)
+    if layout.blocks is not None:
+        return job, layout.blocks
+    return regrouped(job, (posts[0], posts[1]), rows, scratch)
+
+
+class _Joined:
+    """What is left of all blocks so far."""
+
+    def __init__(self, store: ColumnStore) -> None:
+        self.store, self.totals = store, Totals()
+        self.shape: Shape | None = None
+        self.posts: list[int] = []
+        self.left_out: dict[str, int] = {}
+        self.notes: dict[str, None] = {}
+
+    def add(self, reduced: Reduced) -> None:
+        """Take a block in."""
+        if self.shape is not None and reduced.shape != self.shape:
+            differ = ", ".join(sorted(reduced.shape.columns ^ self.shape.columns)) or "node_prob"
+            raise InputError(
+                Problem("UNEVEN_BLOCKS", f"Some rows have {differ}, and block {reduced.number + 1} has not, or the other way round. Fill the column everywhere or leave it out.")
+            )
+        self.shape = reduced.shape
+        self.totals = self.totals.plus(reduced.totals)
+        self.posts.append(int(reduced.totals.counts["flags",][1]))
+        for key, part in reduced.columns.items():
+            self.store.append(key, part)
+        for reason, count in reduced.left_out.items():
+            self.left_out[reason] = self.left_out.get(reason, 0) + count
+        self.notes.update(dict.fromkeys(reduced.notes))
+
+
+def _evaluation(joined: _Joined, job: Job, memory: int, *, named: bool) -> Evaluation:
+    """The result of all blocks together."""
+    specification, chosen = job.specification, profile_named(job.specification.profile)
+    assert joined.shape is not None
+    _ensure_room(int(joined.totals.counts["flags",][2]), memory)
+    complete = not joined.totals.counts["flags",][0]
+    queries = joined_queries(joined.store, joined.shape, specification.labels, joined.posts, complete=complete)
+    plan = plan_of(queries, specification)
+    if not plan.wants:
+        reasons = "; ".join(f"{definition.name(chosen)} {reason}" for definition, reason in plan.impossible)
+        raise InputError(f"Nothing of what was asked for can be computed on this run: {reasons}.")
+    others = other_wants(queries, plan, chosen.name)
+    computation = SpilledComputation(
+        queries,
+        sums={key: parts.total() for key, parts in joined.totals.sums.items()},
+        totals=joined.totals,
+        store=joined.store,
+        wants=(*plan.wants, *others),
+    )
+    resampling = Resampling(resamples=0)
+    estimates = EstimateBuilder(chosen, computation, {}, resampling).estimates(plan)
+    run = Run(queries=queries, frame=pl.DataFrame())
+    drawn = EVERY_CURVE if not named else plan.curves
+    return Evaluation(
+        profile=chosen.name,
+        seed=resampling.seed,
+        resamples=0,
+        interval=resampling.to_dict(),
+        measures=MappingProxyType(estimates),
+        not_computed=plan.not_computed(chosen),
+        other_definitions=other_definitions(defined_otherwise(run, chosen, plan), computation, estimates),
+        notes=tuple(joined.notes),
+        dataset=_dataset(joined, specification.labels),
+        curves=curves(queries, drawn, estimates.get("ECE"), resampling.level, resampling.plan(queries)),
+        resolve=partial(canonical, profile=chosen),
+    )
+
+
+def _ensure_room(queries: int, memory: int) -> None:
+    needed = PROCESS + PER_QUERY_HERE * queries
+    if needed > memory:
+        raise InputError(
+            f"{queries:,} queries need {needed / 1e9:.1f} GB for the orders over all of them, and --memory is "
+            f"{memory / 1e9:.1f} GB. Give more."
+        )
+
+
+def _dataset(joined: _Joined, labels: Labels) -> dict[str, object]:
+    _, posts, queries = joined.totals.counts["flags",].tolist()
+    return {
+        "card": None,
+        "queries": queries,
+        "positives": int(joined.totals.counts["evidence", ()][0]),
+        "posts": posts,
+        "criteria": len(labels.criteria),
+        "folds": None if labels.folds is None else len(labels.folds),
+        "left_out": dict(joined.left_out),
+    }

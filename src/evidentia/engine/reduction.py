@@ -1,0 +1,231 @@
+"""From a block of posts to what can be added up: the one kernel, wherever it runs.
+
+A block is read and checked as any run is (`tables.read_run`), and its statistics are added up as those of any run are. What is
+left of it is small: exact sums, counts, and a few narrow columns for what needs an order over all queries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from evidentia.array_types import Floats, Ints
+from evidentia.engine.blocks import Block
+from evidentia.engine.datasets import Dataset, Span, read_spans
+from evidentia.engine.specification import Groupings, Shape, Specification, asked, relabelled
+from evidentia.errors import InputError, Problem
+from evidentia.evaluation.cells import Cells, shared_cells
+from evidentia.evaluation.compute import add_statistics, macro_parts, population_key
+from evidentia.evaluation.plan import Grouping, Want
+from evidentia.evaluation.sample_counts import (
+    group_totals,
+    population_rows,
+    population_size,
+    post_sizes,
+    sweep_classes,
+)
+from evidentia.measures import Definition
+from evidentia.measures.core import Additive, Macro, Sweep
+from evidentia.stats.exact import ExactParts
+from evidentia.stats.poisson import cluster_keys
+from evidentia.tables import Run, read_run
+from evidentia.tables.files import Loaded
+from evidentia.tables.queries import Queries
+
+Key = tuple[object, ...]
+Code = np.int16  # groups of one column are few; crossing them widens
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is done with every block."""
+
+    queries: Dataset
+    candidates: Dataset | None
+    columns: tuple[str, ...]
+    candidate_columns: tuple[str, ...]
+    reading: Mapping[str, Any]
+    specification: Specification
+
+
+@dataclass(frozen=True, eq=False)
+class Totals:
+    """What adds up over blocks."""
+
+    sums: dict[Key, ExactParts] = field(default_factory=dict)
+    counts: dict[Key, Ints] = field(default_factory=dict)
+
+    def plus(self, other: Totals) -> Totals:
+        """The totals of both; what only one has is zero in the other."""
+        sums, counts = dict(self.sums), dict(self.counts)
+        for key, parts in other.sums.items():
+            sums[key] = sums[key].plus(parts) if key in sums else parts
+        for name, more in other.counts.items():
+            counts[name] = counts[name] + more if name in counts else more
+        return Totals(sums, counts)
+
+
+@dataclass(frozen=True, eq=False)
+class Reduced:
+    """What is left of a block. ``columns`` are arrays that are joined over blocks."""
+
+    number: int
+    shape: Shape
+    totals: Totals
+    columns: dict[Key, NDArray[Any]]
+    left_out: dict[str, int]
+    notes: tuple[str, ...]
+
+
+def reduce_block(job: Job, block: Block) -> Reduced:
+    """Read, check and add up a block."""
+    run = read_block(job, block)
+    queries = relabelled(run.queries, job.specification.labels)
+    groupings = Groupings(queries)
+    wants = tuple(groupings.wants(asked(job.specification, Shape.of(queries))))
+    added = add_statistics(queries, wants)
+    values = {("values", *key): rows.values[rows.counted] for key, rows in added.rows.items()}
+    counted = {("counted", *key): np.packbits(rows.counted) for key, rows in added.rows.items()}
+    columns = _columns(queries) | values | counted | _candidates(queries, wants)
+    totals = Totals(added.parts, _counts(queries, wants))
+    return Reduced(block.number, Shape.of(queries), totals, columns, dict(run.left_out), run.notes)
+
+
+def read_block(job: Job, block: Block) -> Run:
+    """The posts of a block as a checked run."""
+    queries = _loaded(job.queries, block.queries, job.columns)
+    candidates = None
+    if job.candidates is not None and block.candidates:
+        candidates = _loaded(job.candidates, block.candidates, job.candidate_columns)
+    elif job.candidates is not None:
+        empty = pl.DataFrame(schema={c: job.candidates.schema[c] for c in job.candidate_columns})
+        raise InputError(Problem("NO_CANDIDATES", f"{queries.name} has posts of which no candidate is there: {empty.width}"))
+    run = read_run(queries, candidates=candidates, allow_disjoint=True, **job.reading)
+    if run.tune is not None:
+        raise InputError(
+            Problem("TUNE_ROWS", f"{queries.name} has TUNE rows, which are read in memory only. Leave out --memory and --engine.")
+        )
+    return run
+
+
+def _loaded(table: Dataset, spans: Sequence[Span], columns: Sequence[str]) -> Loaded:
+    """The rows of some spans, which know their places in the files."""
+    frame = read_spans(table, spans, columns)
+    starts = np.cumsum([0, *(span.stop - span.start for span in spans)])
+
+    def place(row: int) -> str:
+        at = int(np.searchsorted(starts, row, side="right")) - 1
+        return spans[at].file.place(spans[at].start + row - int(starts[at]))
+
+    names = dict.fromkeys(span.file.name for span in spans)
+    return Loaded(next(iter(names)) if len(names) == 1 else f"{next(iter(names))} to {list(names)[-1]}", frame, place)
+
+
+def _columns(queries: Queries) -> dict[Key, NDArray[Any]]:
+    """The narrow columns of every query, and the names of the posts as words."""
+    columns: dict[str, NDArray[Any] | None] = {
+        "post": queries.post.astype(np.int32),
+        "criterion": queries.criterion.astype(Code),
+        "label": queries.label,
+        "prob": queries.prob,
+        "detection_score": None if queries.prob is not None else queries.detection_score,
+        "gate": queries.gate,
+        "state": None if queries.state is None else queries.state.astype(Code),
+        "fold": None if queries.fold is None else queries.fold.codes.astype(Code),
+        "posts": cluster_keys(queries.post_ids),
+        **{f"slice {name}": coded.codes.astype(Code) for name, coded in queries.slices.items()},
+    }
+    return {(name,): column for name, column in columns.items() if column is not None}
+
+
+def _counts(queries: Queries, wants: Sequence[Want]) -> dict[Key, Ints]:
+    """Units, posts and their squares in every group of every population, and what groups hold whatever is asked."""
+    counts: dict[Key, Ints] = {("flags",): np.array([not queries.complete, len(queries.post_ids), len(queries)])}
+    for definition, grouping in (want for each in wants for want in (each, *_behind(queries, each))):
+        unit, columns = definition.population.unit, grouping.columns
+        if (name := ("totals", unit, columns)) not in counts:
+            counts[name] = group_totals(queries, unit, grouping)
+        if (name := ("evidence", columns)) not in counts:
+            codes = np.zeros(len(queries), np.int64) if grouping.codes is None else grouping.codes
+            counts[name] = np.bincount(codes[queries.label], minlength=len(grouping))
+        if (name := ("size", *population_key(definition, grouping))) not in counts:
+            counts[name] = np.stack(population_size(queries, definition.population, definition.args, grouping))
+        name = ("squares", *squares_key(definition, grouping))
+        if name not in counts and not isinstance(definition.kind, Macro):
+            counts[name] = _squares(queries, definition, grouping)
+    return counts
+
+
+def _behind(queries: Queries, want: Want) -> tuple[Want, ...]:
+    """The definition that a mean over criteria averages, by criterion."""
+    definition, grouping = want
+    if not isinstance(definition.kind, Macro):
+        return ()
+    base, criteria = macro_parts(queries, definition, definition.kind)
+    return ((base, grouping.crossed(criteria)),)
+
+
+def squares_key(definition: Definition, grouping: Grouping) -> Key:
+    """Equal for definitions with the same posts behind their numbers."""
+    kind = definition.kind
+    if isinstance(kind, Sweep):
+        return ("sweep", definition.args.get("level") or "query", grouping.columns)
+    return population_key(definition, grouping)
+
+
+def _squares(queries: Queries, definition: Definition, grouping: Grouping) -> Ints:
+    """Sizes of the posts, added up as they are and squared, in every group: classes x 2 x groups."""
+    kind = definition.kind
+    parts = sweep_classes(queries, kind, definition.args) if isinstance(kind, Sweep) else [population_rows(queries, definition)]
+    sizes = [post_sizes(queries, rows, grouping) for rows in parts]
+    return np.array([[each.sum(axis=0), (each**2).sum(axis=0)] for each in sizes]).astype(np.int64)
+
+
+def candidate_cells(queries: Queries, wants: Sequence[Want], groupings: Groupings | None = None) -> Cells | None:
+    """A partition of the queries that is as fine as every grouping of a sweep over candidates; None without such a sweep."""
+    mine = {
+        grouping.columns: grouping
+        for each in wants
+        for definition, grouping in (each, *_behind(queries, each))
+        if isinstance(definition.kind, Sweep) and definition.args.get("level") == "candidate"
+    }
+    if not mine:
+        return None
+    cells = shared_cells(list(mine.values()))
+    assert len(cells) == 1
+    return cells[0]
+
+
+def _candidates(queries: Queries, wants: Sequence[Want]) -> dict[Key, NDArray[Any]]:
+    """The scores of gold and of other candidates, ascending within each cell, and how many each cell has."""
+    cells = candidate_cells(queries, wants)
+    pool = queries.candidates
+    if cells is None or pool is None:
+        return {}
+    scores: Floats = pool.score if pool.node_prob is None else pool.node_prob
+    codes = np.zeros(len(queries), Code) if cells.codes is None else cells.codes.astype(Code)
+    owner = np.repeat(codes, np.diff(pool.offsets))
+    columns: dict[Key, NDArray[Any]] = {}
+    for name, mask in (("gold", pool.is_gold), ("other", ~pool.is_gold)):
+        held, of = owner[mask], scores[mask]
+        order = np.argsort(held, kind="stable")
+        counts = np.bincount(held, minlength=cells.size)
+        ordered = of[order]
+        for start, stop in zip(np.cumsum(counts) - counts, np.cumsum(counts), strict=True):
+            ordered[start:stop].sort()
+        columns[(name,)], columns[(f"{name} counts",)] = ordered, counts
+    return columns
+
+
+def kept_statistics(wants: Sequence[Want]) -> dict[Definition, Key]:
+    """The definitions that are means of values of queries, and the statistic behind each."""
+    return {
+        definition: definition.kind.statistic.key(definition.args)
+        for definition, _ in wants
+        if isinstance(definition.kind, Additive) and definition.kind.per_query is not None
+    }

@@ -1,0 +1,44 @@
+"""Tables whose posts are scattered, copied such that the rows of a post stand together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+
+from evidentia.engine.blocks import Block
+from evidentia.engine.datasets import Dataset, dataset
+from evidentia.engine.reduction import Job
+
+BUCKET = "__bucket__"
+SEED = 7
+
+
+def regrouped(job: Job, posts: tuple[str, str], rows: int, scratch: Path) -> tuple[Job, tuple[Block, ...]]:
+    """Deal the posts of both tables into buckets by a hash of their ids; a bucket is a block."""
+    total = job.queries.rows + (0 if job.candidates is None else job.candidates.rows)
+    buckets = max(1, -(-total // (rows * 3 // 4)))  # some get more than their share
+    queries = _dealt(job.queries, job.columns, posts[0], buckets, scratch / "queries")
+    candidates = None
+    if job.candidates is not None:
+        candidates = _dealt(job.candidates, job.candidate_columns, posts[1], buckets, scratch / "candidates")
+    blocks = []
+    for bucket in range(buckets):
+        own = _of_bucket(queries, bucket)
+        if own:
+            blocks.append(Block(len(blocks), own, () if candidates is None else _of_bucket(candidates, bucket)))
+    return replace(job, queries=queries, candidates=candidates), tuple(blocks)
+
+
+def _dealt(table: Dataset, columns: tuple[str, ...], post: str, buckets: int, folder: Path) -> Dataset:
+    bucket = (pl.col(post).cast(pl.String).fill_null("").hash(SEED) % buckets).cast(pl.Int32).alias(BUCKET)
+    lazy = pl.concat([table.scan(span, columns) for span in table.whole()], how="vertical_relaxed").with_columns(bucket)
+    target = pl.PartitionBy(folder, key=BUCKET, include_key=False)
+    lazy.sink_parquet(target, mkdir=True, maintain_order=True, compression="lz4", statistics=False)
+    return dataset(folder, table.role)
+
+
+def _of_bucket(table: Dataset, bucket: int) -> tuple[object, ...]:
+    prefix = f"{BUCKET}={bucket}/"
+    return tuple(span for span in table.whole() if span.file.name.startswith(prefix))

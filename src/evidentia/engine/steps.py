@@ -1,0 +1,45 @@
+"""The counts of a sweep without an order over all units: only the scores of positives make steps, and the rest is counted."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evidentia.array_types import Floats
+from evidentia.stats.sweeps import Counts
+
+
+class Steps:
+    """A sweep whose positives are known; the other units are added in any number of sorted parts.
+
+    >>> steps = Steps(np.array([0.9, 0.5]))
+    >>> steps.add(np.array([0.1, 0.5, 0.7]))
+    >>> steps.counts().tp.tolist(), steps.counts().fp.tolist()
+    ([0.0, 0.0, 1.0, 1.0, 2.0, 2.0], [0.0, 0.0, 0.0, 1.0, 2.0, 3.0])
+    """
+
+    def __init__(self, positives: Floats) -> None:
+        self.scores, self.gained = np.unique(positives, return_counts=True)
+        self.above = np.zeros(len(self.scores), np.int64)  # other units with a higher score than each step
+        self.equal = np.zeros(len(self.scores), np.int64)
+        self.others = 0
+
+    def add(self, ascending: Floats) -> None:
+        """Count more units that are not positive."""
+        below = np.searchsorted(ascending, self.scores, side="left")
+        reached = np.searchsorted(ascending, self.scores, side="right")
+        self.above += len(ascending) - reached
+        self.equal += reached - below
+        self.others += len(ascending)
+
+    def counts(self) -> Counts:
+        """The sweep from the highest score down: for each score of positives the units above it, then those at it."""
+        tp = np.cumsum(self.gained[::-1]).astype(np.float64)
+        above = self.above[::-1].astype(np.float64)
+        through = above + self.equal[::-1]
+        tp_at = np.concatenate([[0.0], np.column_stack([np.concatenate([[0.0], tp[:-1]]), tp]).ravel(), tp[-1:]])
+        fp_at = np.concatenate([[0.0], np.column_stack([above, through]).ravel(), [float(self.others)]])
+        if not len(tp):  # no positives: one step passes everything
+            tp_at = np.zeros(2)
+        passed = np.diff(fp_at)
+        scores = np.append(np.repeat(self.scores[::-1], 2), np.nan)
+        return Counts(tp_at, fp_at, np.diff(tp_at), passed, passed, scores)
