@@ -85,9 +85,11 @@ def wanted_k(candidates: Candidates, gamma: float) -> Ints:
 def _running(ordered: Floats, offsets: Ints) -> Floats:
     """The cumulated share of each query's total, query by query so that long tables do not lose digits."""
     shares = np.empty(len(ordered))
-    for start, stop in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
-        running = np.cumsum(ordered[start:stop])
-        shares[start:stop] = running / running[-1] if stop > start else running
+    lengths = np.diff(offsets)
+    for length in np.unique(lengths[lengths > 0]):  # queries of one length are a matrix
+        within = offsets[:-1][lengths == length][:, None] + np.arange(length)
+        running = np.cumsum(ordered[within], axis=1)
+        shares[within] = running / running[:, -1:]
     return shares
 
 
