@@ -23,10 +23,11 @@ from evidentia.evaluation.choose import choose
 from evidentia.evaluation.compare import NamedRun, align, compare_systems
 from evidentia.evaluation.curves import curves_of_systems
 from evidentia.evaluation.deltas import OnMismatch
-from evidentia.evaluation.files import ResultSource, RunSource, manifest_of
+from evidentia.evaluation.files import ResultSource, RunSource, TablesSource, manifest_of
 from evidentia.evaluation.intervals import Method, Resampling
 from evidentia.evaluation.load import load_result, result_name
 from evidentia.listed import listed
+from evidentia.measures import profile_named
 from evidentia.protocol import Tuning, apply_tuning, read_tuning, to_document
 from evidentia.protocol.answers import labelled_answers
 from evidentia.report import (
@@ -176,7 +177,7 @@ def save_result(source: ResultSource, evaluation: Evaluation, folder: Path, *, f
         write_tables(evaluation, temporary / "tables")
         write_curves(evaluation, temporary / "figures")
         write_manifest(temporary, source, evaluation)
-        if wants_report(source.report):
+        if wants_report(source.report) and not isinstance(source, TablesSource):  # a page lists queries
             write_report(temporary)
 
     write_folder(folder, fill, force=force)
@@ -198,6 +199,113 @@ def draw_figure(result: Evaluation, name: str) -> Picture:
     if name not in figures:
         raise UnknownNameError(f"There is no figure {typed(name)} of this result. Figures are: {', '.join(figures)}.")
     return Picture(name, images([figures[name]], {"svg"})[f"{name}.svg"].decode())
+
+
+def evaluate_tables(
+    queries: str | Path,
+    candidates: str | Path | None = None,
+    *,
+    profile: str = "contract",
+    measures: str | Iterable[str] | None = None,
+    by: str | Sequence[str] = (),
+    k: Sequence[int | str] | None = None,
+    dual: bool = False,
+    mapping: Mapping[str, str] | None = None,
+    candidates_mapping: Mapping[str, str] | None = None,
+    list_sep: str | None = None,
+    uids: str = "run",
+    memory: str | int = "2GB",
+    engine: str = "local",
+    workers: int | None = None,
+    scratch: str | Path | None = None,
+    command: str | None = None,
+    progress: Progress | None = None,
+) -> Evaluation:
+    """Compute the measures of a run in Parquet files that may be larger than memory, without intervals.
+
+    Parameters
+    ----------
+    queries : path
+        A Parquet file, or a folder of any number of them: a row per query, or per sentence of a query.
+    candidates : path, default=None
+        The same for the candidates.
+    profile, measures, by, k, dual
+        As in ``evaluate``.
+    mapping, candidates_mapping, list_sep, uids
+        As in ``read_run``.
+    memory : str or int, default="2GB"
+        How much memory all processes together may take, as a size or in bytes.
+    engine : str, default="local"
+        Where blocks are read: "local" for processes of this machine, "dask" for a Dask cluster of this machine, or
+        "dask:HOST:PORT" for one that is there.
+    workers : int, default=None
+        How many processes; None takes one for each core.
+    scratch : path, default=None
+        Folder for temporary files; None takes that of the system.
+    command : str, default=None
+        Command line to record in the manifest.
+    progress : callable, default=None
+        Called with the number of blocks done and of all blocks.
+
+    Returns
+    -------
+    Evaluation
+        The estimates of ``evaluate``, to the bit; ``save(folder)`` writes them without the rows.
+
+    Raises
+    ------
+    InputError
+        If the tables cannot be read, hold TUNE rows, or need more memory.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import polars as pl
+    >>> table = {"post_id": [1, 2], "criterion_id": ["A", "A"], "has_evidence": [1, 0], "prob": [0.9, 0.2]}
+    >>> with tempfile.TemporaryDirectory() as folder:  # doctest: +SKIP
+    ...     pl.DataFrame(table).write_parquet(f"{folder}/run.parquet")
+    ...     evaluate_tables(f"{folder}/run.parquet", measures="AUROC")["AUROC"].value
+    1.0
+    """
+    from evidentia.engine.datasets import hashed
+    from evidentia.engine.evaluate import Tables, evaluate_blocks, memory_of
+    from evidentia.engine.executors import executor_named
+
+    named = None if measures is None else named_measures(measures)
+    chosen = profile_named(profile)
+    tables = Tables(
+        Path(queries),
+        None if candidates is None else Path(candidates),
+        mapping=dict(mapping or {}),
+        candidates_mapping=dict(candidates_mapping or {}),
+        list_sep=list_sep,
+        uids=uids,
+        by=_words(by),
+    )
+    names = named or chosen.names(ks=None if k is None else tuple(str(depth) for depth in k), dual=dual)
+    limit = memory if isinstance(memory, int) else memory_of(memory)
+    with executor_named(engine, workers) as executor, hashed(tables.files) as sources:
+        evaluation = evaluate_blocks(
+            tables,
+            profile=profile,
+            names=names,
+            named=named is not None,
+            executor=executor,
+            memory=limit,
+            scratch=None if scratch is None else Path(scratch),
+            progress=progress,
+        )
+        inputs = sources()
+    options: dict[str, Any] = {
+        "measures": None if named is None else list(named),
+        "by": list(tables.by),
+        "dual": dual,
+        "reading": {},
+    }
+    options |= {"k": None if k is None else [str(depth) for depth in k], "reading": tables.reading}
+    about = {"name": engine.partition(":")[0], "memory": limit, "workers": executor.workers}
+    source = TablesSource(options=options, command=command, inputs=inputs, engine=about)
+    return replace(evaluation, source=source, asked_by_name=named is not None)
 
 
 def _labelled(run: object, labels: str | Path, thresholds: object) -> tuple[Run, Path]:

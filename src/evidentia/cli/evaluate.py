@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from evidentia.results import Evaluation
     from evidentia.tables import Run
 
+NOT_IN_BLOCKS = (
+    "Tables that are read block by block (a folder, --memory, --engine) go without --tune, --card, --thresholds, --labels, "
+    "--qrels, --run, --stratify, --delimiter and --ci-method. Leave these out, or evaluate a file in memory."
+)
+
 
 def evaluate(
     run: Annotated[Path | None, argument("The run: CSV, Parquet, JSONL, JSON or Excel; - is standard input.")] = None,
@@ -48,6 +53,10 @@ def evaluate(
     ci: options.Level = 0.95,
     ci_method: Annotated[str, option("--ci-method", "auto (the best for each measure), percentile or bca.")] = "auto",
     stratify: Annotated[bool, option("--stratify", "Resample within folds.")] = False,
+    memory: options.Memory = None,
+    engine: options.Engine = None,
+    workers: options.Workers = None,
+    scratch: options.Scratch = None,
     no_report: options.NoReport = False,
     force: options.Force = False,
     as_json: options.AsJson = False,
@@ -67,6 +76,30 @@ def evaluate(
     named = options.listed(measures)
     if measures and not named:
         raise InputError("--measures names nothing. Leave it out for all measures of the profile.")
+    if run is not None and (memory or engine or workers or scratch or run.is_dir()):
+        if any((tune, card, thresholds, labels, qrels, trec_run, stratify, delimiter != ",", ci_method != "auto")):
+            raise InputError(NOT_IN_BLOCKS)
+        with progress_bar("blocks", quiet=quiet or as_json) as progress:
+            evaluation = workflow.evaluate_tables(
+                run,
+                candidates,
+                profile=profile,
+                measures=named or None,
+                by=[*options.listed(by), *group_columns(named)],
+                k=options.depths(k),
+                dual=dual,
+                mapping=options.mapping_of(mapping),
+                list_sep=list_sep,
+                uids=options.choice("--uids", uids, options.UIDS),
+                memory=memory or "2GB",
+                engine=engine or "local",
+                workers=workers,
+                scratch=scratch,
+                command=command_line(sys.argv[1:]),
+                progress=progress,
+            )
+        save_and_show(evaluation, out, force=force, as_json=as_json, quiet=quiet, everything=bool(named))
+        return
     if labels is not None:
         others = (candidates, tune, mapping, by, card, qrels, trec_run, list_sep)
         source, thresholds = _labelled(run, labels, thresholds, others)

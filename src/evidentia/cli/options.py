@@ -22,6 +22,7 @@ def argument(words: str, **more: Any) -> Any:
     return typer.Argument(help=words, **more)
 
 
+SCALE = "Tables larger than memory"
 Mapped = Annotated[list[str] | None, option("--map NAME=COLUMN", "Read NAME from the file's COLUMN. Repeatable.")]
 RunMapped = Annotated[
     list[str] | None,
@@ -44,6 +45,25 @@ By = Annotated[list[str] | None, option("--by COLUMN", "Also report every measur
 Out = Annotated[Path | None, option("-o --out OUT", "Folder for the result.")]
 Resamples = Annotated[int, option("--resamples", "Bootstrap resamples of posts; 0 turns intervals off.")]
 SampleSeed = Annotated[int, option("--seed", "Seed of the resamples.")]
+Memory = Annotated[
+    str | None,
+    option(
+        "--memory SIZE",
+        "Read Parquet files block by block within this much memory, for example 2GB.",
+        rich_help_panel=SCALE,
+    ),
+]
+Engine = Annotated[
+    str | None,
+    option("--engine ENGINE", "Where blocks are read: local, dask, or dask:HOST:PORT.", rich_help_panel=SCALE),
+]
+Workers = Annotated[
+    int | None, option("--workers N", "Processes that read blocks; default: one per core.", rich_help_panel=SCALE)
+]
+Scratch = Annotated[
+    Path | None,
+    option("--scratch FOLDER", "Where temporary files go; default: the system's place.", rich_help_panel=SCALE),
+]
 Level = Annotated[float, option("--ci", "Level of the intervals.")]
 Alpha = Annotated[float, option("--alpha", "Largest corrected p that counts as a difference.")]
 

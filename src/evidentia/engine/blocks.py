@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
 from evidentia.array_types import Ints
-from evidentia.engine.datasets import Dataset, Span, read_spans
+from evidentia.engine.datasets import Dataset, Span
 
 MOST_RUNS = 20_000_000  # stretches of rows of one post that are held in memory
 _POST, _START = "__post__", "__start__"
@@ -41,8 +41,12 @@ def lay_out(queries: Dataset, candidates: Dataset | None, post: tuple[str, str],
     weight = np.diff(np.append(first[_START].to_numpy(), queries.rows))
     if second is None or candidates is None:
         cuts = _cuts(weight, rows)
-        return Layout(tuple(_block(n, queries, *cut) for n, cut in enumerate(_rows_of(first, cuts, queries.rows))), len(first))
-    place = second.join(first.with_row_index("place"), on=_POST, how="left", maintain_order="left", nulls_equal=True)["place"]
+        return Layout(
+            tuple(_block(n, queries, *cut) for n, cut in enumerate(_rows_of(first, cuts, queries.rows))), len(first)
+        )
+    place = second.join(first.with_row_index("place"), on=_POST, how="left", maintain_order="left", nulls_equal=True)[
+        "place"
+    ]
     known = place.drop_nulls().cast(pl.Int64).to_numpy()
     if np.any(np.diff(known) < 0):
         return Layout(None, 0)
@@ -51,9 +55,10 @@ def lay_out(queries: Dataset, candidates: Dataset | None, post: tuple[str, str],
     cuts = _cuts(weight + np.bincount(owner, sizes, minlength=len(weight)).astype(np.int64), rows)
     ends = np.searchsorted(owner, cuts)  # the first stretch of candidates of each block
     of_candidates = np.append(second[_START].to_numpy(), candidates.rows)[ends]
-    ranges = zip(_rows_of(first, cuts, queries.rows), zip(of_candidates[:-1], of_candidates[1:], strict=True), strict=True)
+    ranges = zip(_rows_of(first, cuts, queries.rows), itertools.pairwise(of_candidates), strict=True)
     blocks = tuple(
-        Block(n, queries.spans(*own), candidates.spans(int(low), int(high))) for n, (own, (low, high)) in enumerate(ranges)
+        Block(n, queries.spans(*own), candidates.spans(int(low), int(high)))
+        for n, (own, (low, high)) in enumerate(ranges)
     )
     return Layout(blocks, len(first))
 
@@ -70,7 +75,9 @@ def _stretches(table: Dataset, column: str) -> pl.DataFrame | None:
         turns = pl.col(_POST).ne_missing(pl.col(_POST).shift()) | (pl.col(_START) == 0)
         lazy = table.scan(span).select(pl.col(column).alias(_POST)).with_row_index(_START).filter(turns)
         frames.append(
-            lazy.select(pl.col(_POST).cast(pl.String), pl.col(_START).cast(pl.Int64) + start).collect(engine="streaming")
+            lazy.select(pl.col(_POST).cast(pl.String), pl.col(_START).cast(pl.Int64) + start).collect(
+                engine="streaming"
+            )
         )
         count += len(frames[-1])
         if count > MOST_RUNS:
@@ -81,7 +88,7 @@ def _stretches(table: Dataset, column: str) -> pl.DataFrame | None:
 
 
 def _cuts(weight: Ints, rows: int) -> Ints:
-    """The posts at which blocks start, and the number of posts: blocks of about the given number of rows, never fewer than a post."""
+    """The posts at which blocks start, and the number of posts: blocks of about so many rows, never less than a post."""
     before = np.concatenate([[0], np.cumsum(weight)])
     blocks = max(1, -(-int(before[-1]) // max(rows, 1)))
     wanted = before[-1] * np.arange(1, blocks) / blocks
@@ -90,9 +97,4 @@ def _cuts(weight: Ints, rows: int) -> Ints:
 
 def _rows_of(stretches: pl.DataFrame, cuts: Ints, rows: int) -> list[tuple[int, int]]:
     bounds = np.append(stretches[_START].to_numpy(), rows)[cuts].tolist()
-    return list(zip(bounds[:-1], bounds[1:], strict=True))
-
-
-def rows_of(table: Dataset, spans: Sequence[Span], columns: Sequence[str]) -> pl.DataFrame:
-    """The rows of a block in one of its tables."""
-    return read_spans(table, spans, columns)
+    return list(itertools.pairwise(bounds))

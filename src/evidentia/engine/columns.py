@@ -67,6 +67,6 @@ class ColumnStore:
         with column.path.open("rb") as file:
             for start, length in zip(starts.tolist(), lengths.tolist(), strict=True):
                 file.seek(start * size)
-                file.readinto(memoryview(joined[at : at + length]).cast("B"))
+                file.readinto(joined[at : at + length].view(np.uint8).data)
                 at += length
         return joined

@@ -125,13 +125,21 @@ class SpilledComputation(Computation):
         scores = _CellScores(self.store, cells.size)
         gold = [scores.read("gold", cell) for cell in range(cells.size)]
         steps = {
-            columns: [Steps(np.concatenate([gold[c] for c in np.flatnonzero(groups == g)])) for g in range(int(groups.max()) + 1)]
+            columns: [
+                Steps(np.concatenate([gold[c] for c in np.flatnonzero(groups == g)]))
+                for g in range(int(groups.max()) + 1)
+            ]
             for columns, groups in cells.groups.items()
         }
         for cell in range(cells.size):
             for part in scores.chunks("other", cell):
                 part.sort()
-                list(in_threads(lambda each, part=part: each.add(part), [(steps[c][int(g[cell])],) for c, g in cells.groups.items()]))  # type: ignore[misc]
+                list(
+                    in_threads(
+                        lambda each, part=part: each.add(part),
+                        [(steps[c][int(g[cell])],) for c, g in cells.groups.items()],
+                    )
+                )
         self._candidate_counts = {c: tuple(each.counts() for each in groups) for c, groups in steps.items()}
 
 
@@ -175,7 +183,9 @@ def _swept(gold: Floats, other: Floats) -> Counts:
     return steps.counts()
 
 
-def joined_queries(store: ColumnStore, shape: Shape, labels: Labels, posts: Sequence[int], *, complete: bool) -> Queries:
+def joined_queries(
+    store: ColumnStore, shape: Shape, labels: Labels, posts: Sequence[int], *, complete: bool
+) -> Queries:
     """All queries with the columns that have an order or a group; those that were only added up are empty."""
     empty = empty_queries(shape, labels)
     offsets = np.repeat(np.cumsum([0, *posts[:-1]]), store.lengths(("post",))).astype(np.int32)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +17,7 @@ import polars as pl
 from evidentia.array_types import Ints
 from evidentia.engine.parquet import row_group_sizes
 from evidentia.errors import InputError, Problem, counted, shown
+from evidentia.tables.run import Source
 
 SUFFIXES = (".parquet", ".pq")
 _READING = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError)
@@ -152,6 +156,20 @@ def _alike(one: pl.DataType, other: pl.DataType) -> bool:
     if one == other or (one.is_integer() and other.is_integer()):
         return True
     return all(each in (pl.String, pl.Categorical) or isinstance(each, pl.Enum) for each in (one, other))
+
+
+@contextmanager
+def hashed(tables: Mapping[str, Path]) -> Iterator[Callable[[], tuple[Source, ...]]]:
+    """Hash the files of some tables while something else is done; the call that is given waits for the hashes."""
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(lambda: tuple(each for role, path in tables.items() for each in _sources(role, path)))
+        yield future.result
+
+
+def _sources(role: str, path: Path) -> Iterator[Source]:
+    for file in dataset(path, role).files:
+        with file.path.open("rb") as opened:
+            yield Source(role, file.name, hashlib.file_digest(opened, "sha256").hexdigest(), file.rows)
 
 
 def read_spans(table: Dataset, spans: Sequence[Span], columns: Sequence[str]) -> pl.DataFrame:

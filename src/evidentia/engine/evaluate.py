@@ -56,6 +56,16 @@ class Tables:
     by: tuple[str, ...] = ()
 
     @property
+    def files(self) -> dict[str, Path]:
+        """Files or folders by what they hold."""
+        return {"run": self.queries} | ({} if self.candidates is None else {"candidates": self.candidates})
+
+    def column_of(self, table: Dataset, name: str) -> str:
+        """The column of a table that stands for a canonical name."""
+        own = (self.candidates_mapping if table.role == "candidates" else {}).get(name, self.mapping.get(name))
+        return name if own is None or own not in table.schema else own
+
+    @property
     def reading(self) -> dict[str, Any]:
         """The options of ``read_run``."""
         return {
@@ -65,15 +75,6 @@ class Tables:
             "uids": self.uids,
             "by": self.by,
         }
-
-
-@dataclass(frozen=True, eq=False)
-class Evaluated:
-    """A result, and the tables that it was made from."""
-
-    evaluation: Evaluation
-    tables: tuple[Dataset, ...]
-    left_out: Mapping[str, int]
 
 
 def memory_of(text: str) -> int:
@@ -88,31 +89,31 @@ def memory_of(text: str) -> int:
     return int(float(match[1]) * UNITS[match[2]])
 
 
-def evaluate_tables(
+def evaluate_blocks(
     tables: Tables,
     *,
     profile: str,
-    names: Sequence[str] | None = None,
+    names: Sequence[str],
+    named: bool,
     executor: Executor,
     memory: int,
     scratch: Path | None = None,
     progress: Progress | None = None,
-) -> Evaluated:
-    """Compute the measures of a run in Parquet files within some memory."""
+) -> Evaluation:
+    """Compute the measures of a run in Parquet files within some memory; ``named`` where somebody asked for these alone."""
     run = dataset(tables.queries, "run")
     pool = None if tables.candidates is None else dataset(tables.candidates, "candidates")
+    specification = Specification(profile, tuple(names), tables.by, labels_of(run, tables))
+    columns = _columns_to_read(run, pool, tables)
+    rows = rows_of_blocks(memory, executor.workers)
     with TemporaryDirectory(prefix="evidentia-", dir=scratch) as folder:
-        rows = rows_of_blocks(memory, executor.workers)
-        labels = labels_of(run, tables)
-        job = Job(run, pool, *_columns_to_read(run, pool, tables), tables.reading, _specification(profile, names, tables, labels))
-        job, blocks = _blocks(job, tables, rows, Path(folder))
+        job, blocks = _blocks(Job(run, pool, *columns, tables.reading, specification), tables, rows, Path(folder))
         joined = _Joined(ColumnStore(Path(folder)))
         for done, reduced in enumerate(executor.map(partial(reduce_block, job), blocks)):
             joined.add(reduced)
             if progress is not None:
                 progress(done + 1, len(blocks))
-        evaluation = _evaluation(joined, job, memory, named=names is not None)
-    return Evaluated(evaluation, tuple(table for table in (run, pool) if table is not None), joined.left_out)
+        return _evaluation(joined, specification, memory, named=named)
 
 
 def rows_of_blocks(memory: int, workers: int) -> int:
@@ -127,13 +128,6 @@ def rows_of_blocks(memory: int, workers: int) -> int:
     return min(room // PER_ROW, 2_000_000)
 
 
-def _specification(
-    profile: str, names: Sequence[str] | None, tables: Tables, labels: Labels
-) -> Specification:
-    chosen = profile_named(profile)
-    return Specification(profile, tuple(names if names is not None else chosen.names()), tables.by, labels)
-
-
 def _columns_to_read(run: Dataset, pool: Dataset | None, tables: Tables) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The columns of both tables that say something; further ones may hold texts, and cost time."""
     stages = {"retriever_score", "reranker_score", "graph_score"}
@@ -142,8 +136,7 @@ def _columns_to_read(run: Dataset, pool: Dataset | None, tables: Tables) -> tupl
     of_run = tuple(column for column in run.schema if column in own)
     if pool is None:
         return of_run, ()
-    mapping = {**tables.mapping, **tables.candidates_mapping}
-    of_pool = {mapping.get(name, name) for name in CANDIDATES if name not in stages} | {*CANDIDATES} - stages
+    of_pool = {tables.column_of(pool, name) for name in CANDIDATES if name not in stages}
     return of_run, tuple(column for column in pool.schema if column in of_pool)
 
 
@@ -157,7 +150,9 @@ def labels_of(run: Dataset, tables: Tables) -> Labels:
         if values is not None:
             slices.append((column, slice_of(values).labels))
     if criteria is None:
-        raise InputError(Problem("MISSING_COLUMN", "The run has no column criterion_id. Name it with --map criterion_id=COLUMN."))
+        raise InputError(
+            Problem("MISSING_COLUMN", "The run has no column criterion_id. Name it with --map criterion_id=COLUMN.")
+        )
     named = converted(criteria, TEXT)
     if named.null_count() == len(named):
         named = named.fill_null("")
@@ -176,14 +171,11 @@ def _unique(run: Dataset, tables: Tables, name: str) -> pl.Series | None:
 
 def _blocks(job: Job, tables: Tables, rows: int, scratch: Path) -> tuple[Job, tuple[Block, ...]]:
     """The blocks of a run; where posts are scattered, of a copy in which they are not."""
-    posts = tuple(
-        tables.candidates_mapping.get("post_id", tables.mapping.get("post_id", "post_id")) if of_pool else tables.mapping.get("post_id", "post_id")
-        for of_pool in (False, True)
-    )
-    layout = lay_out(job.queries, job.candidates, (posts[0], posts[1]), rows)
+    posts = tables.column_of(job.queries, "post_id"), tables.column_of(job.candidates or job.queries, "post_id")
+    layout = lay_out(job.queries, job.candidates, posts, rows)
     if layout.blocks is not None:
         return job, layout.blocks
-    return regrouped(job, (posts[0], posts[1]), rows, scratch)
+    return regrouped(job, posts, rows, scratch)
 
 
 class _Joined:
@@ -201,7 +193,11 @@ class _Joined:
         if self.shape is not None and reduced.shape != self.shape:
             differ = ", ".join(sorted(reduced.shape.columns ^ self.shape.columns)) or "node_prob"
             raise InputError(
-                Problem("UNEVEN_BLOCKS", f"Some rows have {differ}, and block {reduced.number + 1} has not, or the other way round. Fill the column everywhere or leave it out.")
+                Problem(
+                    "UNEVEN_BLOCKS",
+                    f"In some posts there is {differ}, and in others, from block {reduced.number + 1} on, there is not. Fill the "
+                    "column everywhere or leave it out.",
+                )
             )
         self.shape = reduced.shape
         self.totals = self.totals.plus(reduced.totals)
@@ -213,9 +209,9 @@ class _Joined:
         self.notes.update(dict.fromkeys(reduced.notes))
 
 
-def _evaluation(joined: _Joined, job: Job, memory: int, *, named: bool) -> Evaluation:
+def _evaluation(joined: _Joined, specification: Specification, memory: int, *, named: bool) -> Evaluation:
     """The result of all blocks together."""
-    specification, chosen = job.specification, profile_named(job.specification.profile)
+    chosen = profile_named(specification.profile)
     assert joined.shape is not None
     _ensure_room(int(joined.totals.counts["flags",][2]), memory)
     complete = not joined.totals.counts["flags",][0]

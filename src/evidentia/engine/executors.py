@@ -1,4 +1,4 @@
-"""Where blocks are worked on: processes of this machine, or the workers of a Dask cluster. Results come in the order of the tasks."""
+"""Where blocks are worked on: processes of this machine, or the workers of a Dask cluster; results come in order."""
 
 from __future__ import annotations
 

@@ -104,11 +104,16 @@ def read_block(job: Job, block: Block) -> Run:
         candidates = _loaded(job.candidates, block.candidates, job.candidate_columns)
     elif job.candidates is not None:
         empty = pl.DataFrame(schema={c: job.candidates.schema[c] for c in job.candidate_columns})
-        raise InputError(Problem("NO_CANDIDATES", f"{queries.name} has posts of which no candidate is there: {empty.width}"))
+        raise InputError(
+            Problem("NO_CANDIDATES", f"{queries.name} has posts of which no candidate is there: {empty.width}")
+        )
     run = read_run(queries, candidates=candidates, allow_disjoint=True, **job.reading)
     if run.tune is not None:
         raise InputError(
-            Problem("TUNE_ROWS", f"{queries.name} has TUNE rows, which are read in memory only. Leave out --memory and --engine.")
+            Problem(
+                "TUNE_ROWS",
+                f"{queries.name} has TUNE rows, which are read in memory only. Leave out --memory and --engine.",
+            )
         )
     return run
 
@@ -148,7 +153,8 @@ def _counts(queries: Queries, wants: Sequence[Want]) -> dict[Key, Ints]:
     counts: dict[Key, Ints] = {("flags",): np.array([not queries.complete, len(queries.post_ids), len(queries)])}
     for definition, grouping in (want for each in wants for want in (each, *_behind(queries, each))):
         unit, columns = definition.population.unit, grouping.columns
-        if (name := ("totals", unit, columns)) not in counts:
+        name: Key = ("totals", unit, columns)
+        if name not in counts:
             counts[name] = group_totals(queries, unit, grouping)
         if (name := ("evidence", columns)) not in counts:
             codes = np.zeros(len(queries), np.int64) if grouping.codes is None else grouping.codes
@@ -181,7 +187,11 @@ def squares_key(definition: Definition, grouping: Grouping) -> Key:
 def _squares(queries: Queries, definition: Definition, grouping: Grouping) -> Ints:
     """Sizes of the posts, added up as they are and squared, in every group: classes x 2 x groups."""
     kind = definition.kind
-    parts = sweep_classes(queries, kind, definition.args) if isinstance(kind, Sweep) else [population_rows(queries, definition)]
+    parts = (
+        sweep_classes(queries, kind, definition.args)
+        if isinstance(kind, Sweep)
+        else [population_rows(queries, definition)]
+    )
     sizes = [post_sizes(queries, rows, grouping) for rows in parts]
     return np.array([[each.sum(axis=0), (each**2).sum(axis=0)] for each in sizes]).astype(np.int64)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from evidentia.engine.blocks import Block
-from evidentia.engine.datasets import Dataset, dataset
+from evidentia.engine.datasets import Dataset, Span, dataset
 from evidentia.engine.reduction import Job
 
 BUCKET = "__bucket__"
@@ -23,7 +23,7 @@ def regrouped(job: Job, posts: tuple[str, str], rows: int, scratch: Path) -> tup
     candidates = None
     if job.candidates is not None:
         candidates = _dealt(job.candidates, job.candidate_columns, posts[1], buckets, scratch / "candidates")
-    blocks = []
+    blocks: list[Block] = []
     for bucket in range(buckets):
         own = _of_bucket(queries, bucket)
         if own:
@@ -39,6 +39,6 @@ def _dealt(table: Dataset, columns: tuple[str, ...], post: str, buckets: int, fo
     return dataset(folder, table.role)
 
 
-def _of_bucket(table: Dataset, bucket: int) -> tuple[object, ...]:
+def _of_bucket(table: Dataset, bucket: int) -> tuple[Span, ...]:
     prefix = f"{BUCKET}={bucket}/"
     return tuple(span for span in table.whole() if span.file.name.startswith(prefix))

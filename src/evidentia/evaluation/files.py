@@ -31,10 +31,11 @@ COMPARISON_MANIFEST_SCHEMA = "evidentia.comparison-manifest/2"
 EARLIER_COMPARISON_SCHEMA = "evidentia.comparison-manifest/1"  # kept nothing of its systems
 SELECTIVE_MANIFEST_SCHEMA = "evidentia.selective-manifest/2"
 MONITOR_MANIFEST_SCHEMA = "evidentia.monitor-manifest/1"
+TABLES_MANIFEST_SCHEMA = "evidentia.tables-manifest/1"
 OURS = frozenset(
     {
         *(MANIFEST_SCHEMA, COMPARISON_MANIFEST_SCHEMA, EARLIER_COMPARISON_SCHEMA),
-        *(SELECTIVE_MANIFEST_SCHEMA, MONITOR_MANIFEST_SCHEMA),
+        *(SELECTIVE_MANIFEST_SCHEMA, MONITOR_MANIFEST_SCHEMA, TABLES_MANIFEST_SCHEMA),
     }
 )
 _TUNED = re.compile(r"[(,]tuned[,)]")
@@ -144,6 +145,14 @@ class ItemsSource(ResultSource):
     runs: Mapping[str, Items]
 
 
+@dataclass(frozen=True, eq=False)
+class TablesSource(ResultSource):
+    """Tables that were read block by block: their rows are not in the result, only their names and hashes."""
+
+    inputs: tuple[Source, ...]
+    engine: Mapping[str, Any]
+
+
 def write_result(folder: Path, source: ResultSource, evaluation: Evaluation) -> None:
     """Write the numbers and everything that is needed to recompute them."""
     (folder / "summary.json").write_text(evaluation.to_json(), encoding="utf-8")
@@ -218,6 +227,9 @@ def write_manifest(folder: Path, source: ResultSource, evaluation: Evaluation) -
         _write_manifest(folder, SELECTIVE_MANIFEST_SCHEMA, source, about | {"inputs": _item_inputs(source)})
     elif isinstance(source, RunSource):
         _write_manifest(folder, MANIFEST_SCHEMA, source, about | _about_run(source, evaluation))
+    elif isinstance(source, TablesSource):
+        about |= {"inputs": [_input(each.role, each) for each in source.inputs], "engine": dict(source.engine)}
+        _write_manifest(folder, TABLES_MANIFEST_SCHEMA, source, about)
 
 
 def write_monitor_manifest(folder: Path, *, command: str | None, inputs: Sequence[Source], model_sha256: str) -> None:

@@ -83,7 +83,9 @@ def auroc(counts: Counts, args: Args) -> Outcome:
 
 
 def _precisions(counts: Counts, args: Args) -> tuple[Floats, Floats]:
-    held = counts.gained > 0 if counts.gained.ndim == 1 else slice(None)  # steps that gain nothing would only move digits
+    held = (
+        counts.gained > 0 if counts.gained.ndim == 1 else slice(None)
+    )  # steps that gain nothing would only move digits
     gained, tp, fp = counts.gained[held], counts.tp[1:][held], counts.fp[1:][held]
     answered = np.maximum(tp + fp, 1.0)  # where nothing was answered, nothing was gained
     return column_sums(gained * tp / answered), counts.tp[-1]
