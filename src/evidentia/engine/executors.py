@@ -10,6 +10,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import partial
+from importlib import import_module
 from typing import Any, Protocol, TypeVar
 
 from evidentia.errors import EvidentiaError, InputError, Problem
@@ -108,20 +109,20 @@ class DaskWorkers:
 
     def __init__(self, address: str | None = None, workers: int | None = None) -> None:
         try:
-            from distributed import Client, LocalCluster
+            distributed: Any = import_module("distributed")  # most of it has no types
         except ImportError:
             raise InputError(
                 "--engine dask needs the distributed extra: pip install 'evidentia[distributed]'."
             ) from None
         if address is None:
             with _one_thread():
-                self.cluster: Any = LocalCluster(
+                self.cluster: Any = distributed.LocalCluster(
                     n_workers=workers or os.cpu_count() or 1, threads_per_worker=1, dashboard_address="127.0.0.1:0"
                 )
         else:
             self.cluster = None
         try:
-            self.client: Any = Client(self.cluster if address is None else address, timeout="20s")
+            self.client: Any = distributed.Client(self.cluster if address is None else address, timeout="20s")
         except (OSError, TimeoutError, ValueError):
             raise InputError(
                 f"There is no Dask scheduler at {address}. Give --engine dask:HOST:PORT, or dask alone for one of this machine."
@@ -135,7 +136,7 @@ class DaskWorkers:
 
     def map(self, work: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterator[Result]:
         """The results in the order of the tasks; the scheduler gives the tasks of a dead worker to another."""
-        from distributed import KilledWorker
+        distributed: Any = import_module("distributed")
 
         waiting: deque[Any] = deque()
         answer = partial(_answer, work)
@@ -146,7 +147,7 @@ class DaskWorkers:
                     yield _opened(waiting.popleft().result())
             while waiting:
                 yield _opened(waiting.popleft().result())
-        except KilledWorker:
+        except distributed.KilledWorker:
             raise EvidentiaError(
                 "Dask's workers died over one block again and again, perhaps for want of memory. Give less --memory, which "
                 "makes blocks smaller."

@@ -11,7 +11,7 @@ from evidentia.engine.blocks import Block
 from evidentia.engine.datasets import Dataset, Span, dataset
 from evidentia.engine.reduction import Job
 
-BUCKET = "__bucket__"
+BUCKET = "evidentia-bucket"
 SEED = 7
 
 
