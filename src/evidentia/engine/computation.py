@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
@@ -12,13 +12,12 @@ import numpy as np
 from evidentia.array_types import Bools, Floats, Ints
 from evidentia.engine.columns import ColumnStore, Key
 from evidentia.engine.reduction import Totals, candidate_cells, squares_key
-from evidentia.engine.specification import Groupings, Labels, Shape, empty_queries
+from evidentia.engine.specification import Labels, Shape, empty_queries
 from evidentia.engine.steps import Steps
-from evidentia.evaluation.cells import Cells
 from evidentia.evaluation.compute import Computation, population_key
 from evidentia.evaluation.plan import Grouping, Want
 from evidentia.measures import Definition
-from evidentia.measures.core import Additive, Outcome, Sweep
+from evidentia.measures.core import Additive, Sweep
 from evidentia.results import Distribution
 from evidentia.results.measure import Args
 from evidentia.stats.resampling import in_threads
@@ -37,7 +36,7 @@ class SpilledComputation(Computation):
     store: ColumnStore | None = None
     wants: Sequence[Want] = ()
     _spreads: dict[Definition, dict[tuple[str, ...], list[Distribution | None]]] = field(default_factory=dict)
-    _candidate_counts: dict[tuple[str, ...], tuple[Counts, ...]] = field(default_factory=dict)
+    _candidate_steps: dict[tuple[str, ...], list[Steps]] = field(default_factory=dict)
 
     def _size(self, definition: Definition, grouping: Grouping) -> tuple[Ints, Ints]:
         n, clusters = self.totals.counts["size", *population_key(definition, grouping)]
@@ -77,8 +76,8 @@ class SpilledComputation(Computation):
         for definition, grouping in self.wants:
             if isinstance(definition.kind, Additive) and definition.kind.per_query is not None:
                 by_definition.setdefault(definition, []).append(grouping)
-        for definition, groupings in by_definition.items():
-            self._spreads[definition] = self._spread(definition, groupings)
+        spreads = in_threads(self._spread, by_definition.items())
+        self._spreads = dict(zip(by_definition, spreads, strict=True))
 
     def _spread(
         self, definition: Definition, groupings: Sequence[Grouping]
@@ -109,13 +108,10 @@ class SpilledComputation(Computation):
 
     def _counts(self, kind: Sweep, args: Args, grouping: Grouping) -> tuple[Counts, ...]:
         if args.get("level") == "candidate":
-            if grouping.columns not in self._candidate_counts:
+            if grouping.columns not in self._candidate_steps:
                 self._count_candidates()
-            return self._candidate_counts[grouping.columns]
-        key = (*kind.key(args), grouping.columns)
-        if key not in self._sweeps:
-            self._sweeps[key] = query_counts(self.queries, grouping)
-        return self._sweeps[key]
+            return tuple(steps.counts() for steps in self._candidate_steps[grouping.columns])
+        return tuple(query_counts(self.queries, grouping.codes, len(grouping)))
 
     def _count_candidates(self) -> None:
         """The counts of every grouping of the candidates, cell by cell."""
@@ -140,7 +136,7 @@ class SpilledComputation(Computation):
                         [(steps[c][int(g[cell])],) for c, g in cells.groups.items()],
                     )
                 )
-        self._candidate_counts = {c: tuple(each.counts() for each in groups) for c, groups in steps.items()}
+        self._candidate_steps = steps
 
 
 class _CellScores:
@@ -164,22 +160,26 @@ class _CellScores:
             yield self.store.ranges((name,), starts[some], lengths[some])
 
 
-def query_counts(queries: Queries, grouping: Grouping) -> tuple[Counts, ...]:
-    """The counts of a sweep over queries in every group."""
+def query_counts(queries: Queries, codes: Ints | None, groups: int) -> Iterator[Counts]:
+    """The counts of a sweep over queries in every group, one after the other."""
     assert queries.scores is not None
     label = queries.label
-    gold, other = queries.scores[label], queries.scores[~label]
-    if grouping.codes is None:
-        groups = [(gold, other)]
-    else:
-        of_gold, of_other = grouping.codes[label], grouping.codes[~label]
-        groups = [(gold[of_gold == code], other[of_other == code]) for code in range(len(grouping))]
-    return tuple(_swept(*each) for each in groups)
+    for code in range(groups):
+        mine: Any = slice(None) if codes is None else codes == code
+        scores, positive = queries.scores[mine], label[mine]
+        yield _swept(scores[positive], scores[~positive])
+
+
+def curve_counts(queries: Queries, groups: Coded | None) -> Iterator[Counts]:
+    """The same for a figure: of all queries, or of every group of a column."""
+    codes, number = (None, 1) if groups is None else (groups.codes, len(groups.labels))
+    return query_counts(queries, codes, number)
 
 
 def _swept(gold: Floats, other: Floats) -> Counts:
     steps = Steps(gold)
-    steps.add(np.sort(other))
+    other.sort()  # a copy of its own
+    steps.add(other)
     return steps.counts()
 
 
@@ -204,6 +204,3 @@ def joined_queries(
         slices=MappingProxyType(slices),
         **changes,
     )
-
-
-__all__ = ["Cells", "Groupings", "Outcome", "SpilledComputation", "joined_queries", "query_counts"]

@@ -15,7 +15,7 @@ import polars as pl
 
 from evidentia.engine.blocks import Block, lay_out
 from evidentia.engine.columns import ColumnStore
-from evidentia.engine.computation import SpilledComputation, joined_queries
+from evidentia.engine.computation import SpilledComputation, curve_counts, joined_queries
 from evidentia.engine.datasets import Dataset, dataset
 from evidentia.engine.executors import Executor
 from evidentia.engine.reduction import Job, Reduced, Totals, reduce_block
@@ -242,7 +242,9 @@ def _evaluation(joined: _Joined, specification: Specification, memory: int, *, n
         other_definitions=other_definitions(defined_otherwise(run, chosen, plan), computation, estimates),
         notes=tuple(joined.notes),
         dataset=_dataset(joined, specification.labels),
-        curves=curves(queries, drawn, estimates.get("ECE"), resampling.level, resampling.plan(queries)),
+        curves=curves(
+            queries, drawn, estimates.get("ECE"), resampling.level, resampling.plan(queries), counted=curve_counts
+        ),
         resolve=partial(canonical, profile=chosen),
     )
 

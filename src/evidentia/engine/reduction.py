@@ -88,7 +88,7 @@ def reduce_block(job: Job, block: Block) -> Reduced:
     queries = relabelled(run.queries, job.specification.labels)
     groupings = Groupings(queries)
     wants = tuple(groupings.wants(asked(job.specification, Shape.of(queries))))
-    added = add_statistics(queries, wants)
+    added = add_statistics(queries, wants, block=len(queries))
     values = {("values", *key): rows.values[rows.counted] for key, rows in added.rows.items()}
     counted = {("counted", *key): np.packbits(rows.counted) for key, rows in added.rows.items()}
     columns = _columns(queries) | values | counted | _candidates(queries, wants)

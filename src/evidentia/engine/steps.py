@@ -18,7 +18,7 @@ class Steps:
     """
 
     def __init__(self, positives: Floats) -> None:
-        self.scores, self.gained = np.unique(positives, return_counts=True)
+        self.scores, self.gained = np.unique(positives, return_counts=True)  # a step for each different score
         self.above = np.zeros(len(self.scores), np.int64)  # other units with a higher score than each step
         self.equal = np.zeros(len(self.scores), np.int64)
         self.others = 0

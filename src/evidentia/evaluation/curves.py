@@ -16,7 +16,7 @@ from evidentia.stats.bands import precision_on_grid, tpr_on_grid
 from evidentia.stats.intervals import Limits, percentile_limits, share_limits
 from evidentia.stats.resampling import ResamplingPlan, over_replicates
 from evidentia.stats.sweeps import Counts, sweep_counts
-from evidentia.tables.queries import Queries
+from evidentia.tables.queries import Coded, Queries
 
 Column = tuple[float | None, ...]
 TENTHS = 10  # bins of the probabilities of systems that are compared
@@ -43,29 +43,46 @@ PR = Shape("pr", "Precision-recall", "recall", "precision", precision_on_grid, G
 
 
 def curves(
-    queries: Queries, asked: frozenset[str], ece: Estimate | None, level: float, plan: ResamplingPlan
+    queries: Queries,
+    asked: frozenset[str],
+    ece: Estimate | None,
+    level: float,
+    plan: ResamplingPlan,
+    *,
+    counted: Callable[[Queries, Coded | None], Iterable[Counts]] | None = None,
 ) -> tuple[Curve, ...]:
-    """The curves that were asked for and that the run's scores allow; without resamples they have no bands."""
+    """The curves that were asked for and that the run's scores allow; without resamples they have no bands.
+
+    ``counted`` gives the sweep of all queries, or of every fold, where it is to be had more cheaply than by sorting.
+    """
     drawn: list[Curve] = []
     if "roc" in asked and queries.scores is not None:
-        drawn += _swept(queries, level, plan)
+        drawn += _swept(queries, level, plan, counted or _counted)
     if ece is not None and ece.degenerate is None:
         drawn.append(reliability_curve(ece, queries, level))
     return tuple(drawn)
 
 
-def _swept(queries: Queries, level: float, plan: ResamplingPlan) -> list[Curve]:
+def _counted(queries: Queries, groups: Coded | None) -> Iterable[Counts]:
     assert queries.scores is not None
-    whole = sweep_counts(queries.scores, queries.label, None, None, 1)[0]
+    codes, number = (None, 1) if groups is None else (groups.codes, len(groups.labels))
+    return sweep_counts(queries.scores, queries.label, None, codes, number)
+
+
+def _swept(
+    queries: Queries,
+    level: float,
+    plan: ResamplingPlan,
+    counted: Callable[[Queries, Coded | None], Iterable[Counts]],
+) -> list[Curve]:
+    (whole,) = counted(queries, None)
     bands = _bands(queries, level, plan) if plan.resamples else {}
     fold = queries.fold
-    parts = sweep_counts(queries.scores, queries.label, None, fold.codes, len(fold.labels)) if fold is not None else ()
+    parts = [] if fold is None else [[_point(part, shape) for shape in (ROC, PR)] for part in counted(queries, fold)]
     drawn = []
-    for shape in (ROC, PR):
+    for at, shape in enumerate((ROC, PR)):
         columns = {shape.x: tuple(shape.grid.tolist()), shape.y: _point(whole, shape)} | bands.get(shape.name, {})
-        columns |= {
-            f"fold {label}": _point(part, shape) for label, part in zip(fold.labels if fold else (), parts, strict=True)
-        }
+        columns |= {f"fold {label}": part[at] for label, part in zip(fold.labels if fold else (), parts, strict=True)}
         if shape is PR:
             columns["prevalence"] = (float(queries.label.mean()),) * len(shape.grid)
         drawn.append(Curve(shape.name, shape.title, columns))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from evidentia.array_types import Bools, Floats
-from evidentia.stats.exact import exact_totals
+from evidentia.stats.exact import totals_of
 
 EPSILON = 2.0**-52
 
@@ -61,12 +61,12 @@ def newton(x: Floats, label: Bools, weight: Floats) -> Floats | None:
     """
     origin = level = slope = 0.0
     for _ in range(500):
-        h0, moment = exact_totals(_curvature(level + slope * (x - origin), weight, x))
+        h0, moment = _curvature(x, weight, (level, slope, origin))
         if h0 <= 0:
             return None
         level, origin = level + slope * (moment / h0 - origin), moment / h0
         centred = x - origin
-        g0, g1, h1 = _equations(level + slope * centred, label, weight, centred)
+        g0, g1, h1 = _equations(centred, label, weight, (level, slope))
         if h1 <= 0:
             return None
         rise, turn = g0 / h0, g1 / h1
@@ -82,20 +82,30 @@ def _smaller(line: Floats) -> Floats:
     return 1 / (1 + np.exp(np.minimum(np.abs(line), 700)))
 
 
-def _curvature(line: Floats, weight: Floats, x: Floats) -> Floats:
-    """The curvature of every row, and its moment."""
-    small = _smaller(line)
-    curve = weight * small * (1 - small)
-    return np.stack([curve, curve * x])
+def _curvature(x: Floats, weight: Floats, at: tuple[float, float, float]) -> Floats:
+    """The curvature of all rows, and its moment."""
+    level, slope, origin = at
+
+    def make(rows: slice) -> Floats:
+        small = _smaller(level + slope * (x[rows] - origin))
+        curve = weight[rows] * small * (1 - small)
+        return np.stack([curve, curve * x[rows]])
+
+    return totals_of(make, len(x))
 
 
-def _equations(line: Floats, label: Bools, weight: Floats, x: Floats) -> tuple[float, float, float]:
+def _equations(x: Floats, label: Bools, weight: Floats, at: tuple[float, float]) -> tuple[float, float, float]:
     """The gradient in level and slope, and the curvature in slope; whole numbers and small rests are added apart."""
-    above = line > 0
-    small = _smaller(line)
-    whole, rest = weight * (label.astype(float) - above), weight * np.where(above, small, -small)
-    curve = weight * small * (1 - small) * x * x
-    sums = exact_totals(np.stack([whole, rest, whole * x, rest * x, curve]))
+    level, slope = at
+
+    def make(rows: slice) -> Floats:
+        some, heavy = x[rows], weight[rows]
+        line = level + slope * some
+        above, small = line > 0, _smaller(line)
+        whole, rest = heavy * (label[rows].astype(float) - above), heavy * np.where(above, small, -small)
+        return np.stack([whole, rest, whole * some, rest * some, heavy * small * (1 - small) * some * some])
+
+    sums = totals_of(make, len(x))
     return float(sums[0] + sums[1]), float(sums[2] + sums[3]), float(sums[4])
 
 
@@ -106,7 +116,10 @@ def _climbing(x: Floats, label: Bools, weight: Floats, at: tuple[float, float], 
     side, size = np.where(label, -1.0, 1.0), 1.0
 
     def cost(level: float, slope: float) -> float:
-        return float(exact_totals((weight * np.logaddexp(0.0, side * (level + slope * x)))[None])[0])
+        def make(rows: slice) -> Floats:
+            return (weight[rows] * np.logaddexp(0.0, side[rows] * (level + slope * x[rows])))[None]
+
+        return float(totals_of(make, len(x))[0])
 
     before = cost(*at)
     while size > 1e-9 and cost(at[0] + size * step[0], at[1] + size * step[1]) > before:
@@ -122,11 +135,7 @@ def root(offset: Floats, label: Bools, weight: Floats) -> float:
     """
     low, high, shift = -80.0, 80.0, 0.0
     for _ in range(200):
-        above = offset + shift > 0
-        small = _smaller(offset + shift)
-        whole = weight * (label.astype(float) - above)
-        parts = exact_totals(np.stack([whole, weight * np.where(above, small, -small), weight * small * (1 - small)]))
-        rest, curve = parts[0] + parts[1], parts[2]
+        rest, curve = _rest_and_curve(offset, label, weight, shift)
         low, high = (shift, high) if rest > 0 else (low, shift)
         step = rest / curve if curve > 0 else np.inf
         moved = shift + step if low <= shift + step <= high else (low + high) / 2
@@ -134,6 +143,19 @@ def root(offset: Floats, label: Bools, weight: Floats) -> float:
             break
         shift = float(moved)
     return shift
+
+
+def _rest_and_curve(offset: Floats, label: Bools, weight: Floats, shift: float) -> tuple[float, float]:
+    """Labels less probabilities at a shift, and the curvature there."""
+
+    def make(rows: slice) -> Floats:
+        line, heavy = offset[rows] + shift, weight[rows]
+        above, small = line > 0, _smaller(line)
+        whole = heavy * (label[rows].astype(float) - above)
+        return np.stack([whole, heavy * np.where(above, small, -small), heavy * small * (1 - small)])
+
+    parts = totals_of(make, len(offset))
+    return float(parts[0] + parts[1]), float(parts[2])
 
 
 def separated(x: Floats, label: Bools) -> bool:
