@@ -30,6 +30,7 @@ from evidentia.listed import listed
 from evidentia.protocol import Tuning, apply_tuning, read_tuning, to_document
 from evidentia.protocol.answers import labelled_answers
 from evidentia.report import (
+    start_drawing,
     wants_report,
     write_curves,
     write_delta_tables,
@@ -172,12 +173,14 @@ def save_result(source: ResultSource, evaluation: Evaluation, folder: Path, *, f
     """Write every file of a result into a new folder, all or nothing."""
 
     def fill(temporary: Path) -> None:
+        if wants_report(source.report):
+            start_drawing()
         write_result(temporary, source, evaluation)
         write_tables(evaluation, temporary / "tables")
         write_curves(evaluation, temporary / "figures")
         write_manifest(temporary, source, evaluation)
         if wants_report(source.report):
-            write_report(temporary)
+            write_report(temporary, read=source.run if isinstance(source, RunSource) else None)
 
     write_folder(folder, fill, force=force)
 
