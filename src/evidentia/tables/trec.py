@@ -202,7 +202,10 @@ def _plain_cells(piece: bytes, first: int, role: str) -> pl.DataFrame | None:
     separator = b"\t" if b"\t" in piece else b" "
     if any(odd in piece for odd in (b"\r", b"\v", b"\f")) or (separator == b"\t" and b" " in piece):
         return None
-    layout, letters = _LAYOUTS[role], np.frombuffer(piece.rstrip(b"\n"), np.uint8)  # counted by numpy in a tenth of the time
+    layout, letters = (
+        _LAYOUTS[role],
+        np.frombuffer(piece.rstrip(b"\n"), np.uint8),
+    )  # counted by numpy in a tenth of the time
     gap, end = letters == ord(separator), letters == ord("\n")
     lines, white = np.count_nonzero(end) + 1, gap | end
     if white[:1].any() or (white[1:] & white[:-1]).any() or np.count_nonzero(gap) != lines * (len(layout) - 1):
