@@ -31,6 +31,7 @@ from evidentia.measures import profile_named
 from evidentia.protocol import Tuning, apply_tuning, read_tuning, to_document
 from evidentia.protocol.answers import labelled_answers
 from evidentia.report import (
+    start_drawing,
     wants_report,
     write_curves,
     write_delta_tables,
@@ -172,13 +173,17 @@ def evaluate(
 def save_result(source: ResultSource, evaluation: Evaluation, folder: Path, *, force: bool) -> None:
     """Write every file of a result into a new folder, all or nothing."""
 
+    drawn = wants_report(source.report) and not isinstance(source, TablesSource)  # a page lists queries
+
     def fill(temporary: Path) -> None:
+        if drawn:
+            start_drawing()
         write_result(temporary, source, evaluation)
         write_tables(evaluation, temporary / "tables")
         write_curves(evaluation, temporary / "figures")
         write_manifest(temporary, source, evaluation)
-        if wants_report(source.report) and not isinstance(source, TablesSource):  # a page lists queries
-            write_report(temporary)
+        if drawn:
+            write_report(temporary, read=source.run if isinstance(source, RunSource) else None)
 
     write_folder(folder, fill, force=force)
 

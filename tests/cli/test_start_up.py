@@ -134,7 +134,7 @@ def test_an_evaluation_does_not_load_what_it_does_not_need(resamples: str, files
         "from evidentia.cli.main import main\n"
         "try: main()\n"
         "except SystemExit as stop: assert not stop.code\n"
-        "unwanted = ('scipy.stats', 'sklearn', 'torch', 'jinja2', 'vl_convert')\n"
+        "unwanted = ('scipy.stats', 'sklearn', 'torch', 'jinja2', 'rich', 'vl_convert')\n"
         "print('LOADED', [name for name in unwanted if name in sys.modules])"
     )
     done = subprocess.run(

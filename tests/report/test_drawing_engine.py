@@ -9,10 +9,12 @@ import signal
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 import vl_convert
 
+from evidentia import workflow
 from evidentia.report.page import images
 from evidentia.report.page.engine import Engine
 
@@ -28,6 +30,19 @@ def test_it_draws_what_is_drawn_without_it() -> None:
         assert images.renumbered(drawn) == images.renumbered(vl_convert.vegalite_to_svg(json.loads(TITLED)))
     finally:
         engine.stop()
+
+
+@pytest.mark.parametrize("report", [True, False])
+def test_it_starts_before_anything_is_written_where_a_report_is_wanted(
+    report: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[str] = []
+    for step in ("start_drawing", "write_result", "write_manifest", "write_report"):
+        monkeypatch.setattr(workflow, step, lambda *_, step=step, **_read: steps.append(step))
+    table = {"post_id": [1, 2], "criterion_id": ["A", "A"], "has_evidence": [1, 0], "prob": [0.9, 0.1]}
+    workflow.evaluate(table, measures="AUROC", resamples=0, report=report).save(tmp_path / "out")
+    drawn = ["start_drawing", "write_result", "write_manifest", "write_report"]
+    assert steps == (drawn if report else drawn[1:3])
 
 
 def test_a_figure_is_drawn_though_the_process_is_gone(

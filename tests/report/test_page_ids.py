@@ -48,6 +48,25 @@ def folder_of(ids: dict[str, list[str]], folder: Path, **options: object) -> Pat
     return folder
 
 
+def test_the_run_at_hand_makes_the_same_content_as_the_folder(tmp_path: Path) -> None:
+    frame = pl.DataFrame(
+        {
+            "post_id": [*HOSTILE.values(), "10", "9"],
+            "criterion_id": "=A.1",
+            "gold_sent_uids": [f"{number}a|{number}b" if number % 2 else "" for number in range(len(HOSTILE) + 2)],
+            "ranked_sent_uids": [f"{number}b|{number}c|{number}a" for number in range(len(HOSTILE) + 2)],
+            "prob": [number / 11 for number in range(len(HOSTILE) + 2)],
+            "tau_neg": 0.25,
+            "tau_pos": 0.5,
+        }
+    )
+    run = evidentia.read_run(frame)
+    evidentia.evaluate(run, resamples=0, report=False).save(tmp_path / "out")
+    content = read_content(tmp_path / "out", read=run)
+    assert content.errors["rows"]
+    assert content == read_content(tmp_path / "out")
+
+
 def everything(content: Content) -> str:
     """The page, and beside it what it carries, as plain text."""
     page = render(content)

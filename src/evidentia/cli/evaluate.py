@@ -165,14 +165,14 @@ def save_and_show(
     evaluation: Evaluation, out: Path | None, *, force: bool, as_json: bool, quiet: bool, everything: bool
 ) -> None:
     """Write the result and print it for a person, or as JSON for a program; exit 1 where a check failed."""
-    from evidentia.report.console import print_result
-
     if out is not None:
         with progress_bar("writing", quiet=quiet or as_json):
             evaluation.save(out, force=force)
     if as_json:
         sys.stdout.write(evaluation.to_json())
     elif not quiet:
+        from evidentia.report.console import print_result
+
         print_result(evaluation, out, everything=everything)
     options.exit_unless(evaluation.passed)
 

@@ -12,6 +12,7 @@ from evidentia.report.write import write_curves, write_delta_tables, write_syste
 
 __all__ = [
     "Table",
+    "start_drawing",
     "tables_of",
     "wants_report",
     "write_curves",
@@ -25,6 +26,13 @@ __all__ = [
 def wants_report(asked: bool | None) -> bool:
     """Whether to draw a report: as asked, else unless the environment says EVIDENTIA_NO_REPORT."""
     return not os.environ.get("EVIDENTIA_NO_REPORT") if asked is None else asked
+
+
+def start_drawing() -> None:
+    """Start the drawing engine, which takes a third of a second, beside what is done before a report is written."""
+    from evidentia.report.page.engine import engine
+
+    engine()
 
 
 def write_report(folder: Path, **how: Any) -> list[str]:

@@ -31,7 +31,7 @@ from evidentia.report.page.texts import texts_of
 from evidentia.report.page.tune_grid import tune_grid
 from evidentia.report.tables import TITLES, Table, Value
 from evidentia.results import dumps_by_line, loads
-from evidentia.tables import read_run
+from evidentia.tables import Run, read_run
 from evidentia.tables.cells import QUOTED
 
 KINDS: dict[str, PageKind] = {
@@ -46,15 +46,23 @@ TUNE_COLUMNS = ("post_id", "criterion_id", "fold", "split", "has_evidence", "pro
 
 
 def read_content(
-    folder: Path, *, show_ids: bool = False, texts: Mapping[str, str] | None = None, title: str | None = None
+    folder: Path,
+    *,
+    show_ids: bool = False,
+    texts: Mapping[str, str] | None = None,
+    title: str | None = None,
+    read: Run | None = None,
 ) -> Content:
-    """Everything that a page of this folder shows; ``texts`` gives sentences by uid, and only then are any shown."""
+    """Everything that a page of this folder shows; ``texts`` gives sentences by uid, and only then are any shown.
+
+    ``read`` is the run of the folder where it is at hand: reading it again takes a third of the time.
+    """
     folder = folder.resolve()
     manifest = manifest_of(folder)
     kind = KINDS.get(str(manifest.get("schema")))
     if kind is None:
         raise InputError(f"{folder.name} is not a result folder of Evidentia.")
-    run = _run(folder, manifest, show_ids=show_ids) if kind == "evaluation" else NOTHING
+    run = _run(folder, manifest, read, show_ids=show_ids) if kind == "evaluation" else NOTHING
     content = Content(
         kind=kind,
         name=_name(manifest, kind),
@@ -103,7 +111,7 @@ class _Run:
 NOTHING = _Run(pl.DataFrame(), pl.DataFrame(), pl.DataFrame(), Aliases({}, {}), {})
 
 
-def _run(folder: Path, manifest: Mapping[str, Any], *, show_ids: bool) -> _Run:
+def _run(folder: Path, manifest: Mapping[str, Any], read: Run | None, *, show_ids: bool) -> _Run:
     """The queries and the TUNE rows, with pseudonyms for posts and sentences."""
     slices = (manifest.get("options") or {}).get("slices", ())
     frame = _read_columns(folder / "per_query.csv", dict.fromkeys((*CONTRACT_COLUMNS, *slices)))
@@ -116,7 +124,8 @@ def _run(folder: Path, manifest: Mapping[str, Any], *, show_ids: bool) -> _Run:
         aliases = Aliases(posts, sentence_aliases(_sentences(frame), posts))
     listed = folder / "candidates.parquet"
     kept = listed if listed.name in manifest.get("files", {}) else None
-    read = read_run(frame.select(column for column in CONTRACT_COLUMNS if column in frame.columns), allow_disjoint=True)
+    if read is None:
+        read = read_run(frame.select(c for c in CONTRACT_COLUMNS if c in frame.columns), allow_disjoint=True)
     errors = errors_of(read, aliases, kept)
     return _Run(frame, _hidden(frame, aliases), _hidden(tune, aliases), aliases, errors)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +23,7 @@ from evidentia.report.page.render import page_parts, render
 from evidentia.report.page.text import latex_document, markdown
 from evidentia.report.write import csv_text
 from evidentia.results.folder import clear_leftovers, replace_file
+from evidentia.tables import Run
 
 DATA: dict[PageKind, str] = {"evaluation": "per_query.csv", "selective": "items.csv"}  # pseudonyms are made of it
 BROKEN = (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError, EvidentiaError, PolarsError)
@@ -37,11 +40,12 @@ def write_report(
     texts: Mapping[str, str] | None = None,
     title: str | None = None,
     carried_texts: Mapping[str, Mapping[str, str]] | None = None,
+    read: Run | None = None,
 ) -> list[str]:
     """Draw the report of a result folder, and record how; returns the files that are new or other than before.
 
     ``title`` stands above the page, the LaTeX document and the Markdown. ``texts`` are sentences by uid; ``carried_texts`` are
-    those that an earlier page carried, as it names them.
+    those that an earlier page carried, as it names them. ``read`` is the run of the folder where it is at hand.
     """
     unknown = [name for name in formats if name not in FILES]
     if unknown:
@@ -50,7 +54,7 @@ def write_report(
         raise InputError(f"A title is one line of 1 to {LONGEST_TITLE} letters, without control characters.")
     if "svg" in formats:
         engine()  # starts while the folder is read
-    content = read_content(folder, show_ids=show_ids, texts=texts, title=title)
+    content = read_content(folder, show_ids=show_ids, texts=texts, title=title, read=read)
     if carried_texts is not None:
         content = replace(content, texts=carried_texts)
     if content.ids == "hashed" and content.kind in DATA:
@@ -76,6 +80,7 @@ def files_of(content: Content, formats: Collection[str]) -> dict[str, bytes]:
         drawn = drawing_thread.submit(images, figures, formats)
         if "html" in formats:
             files[PAGE] = render(content, page).encode()
+            _give_back()  # the drawing process is still growing
         if "csv" in formats:
             files |= {f"figures/drawn/{f.name}.csv": csv_text(f.table).encode() for f in figures if _own(f, content)}
         files |= {f"figures/{name}": data for name, data in drawn.result().items()}
@@ -84,6 +89,12 @@ def files_of(content: Content, formats: Collection[str]) -> dict[str, bytes]:
     if "md" in formats:
         files["report.md"] = markdown(content).encode()
     return files
+
+
+def _give_back() -> None:
+    """Give memory that is free back to the system, where its C library can do that."""
+    with suppress(AttributeError, OSError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _own(figure: Figure, content: Content) -> bool:
