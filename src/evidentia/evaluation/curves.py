@@ -14,7 +14,7 @@ from evidentia.results import Curve, Estimate
 from evidentia.results.curve import curves_of
 from evidentia.stats.bands import precision_on_grid, tpr_on_grid
 from evidentia.stats.intervals import Limits, percentile_limits, share_limits
-from evidentia.stats.resampling import ResamplingPlan, over_replicates
+from evidentia.stats.resampling import BootstrapPlan, over_replicates
 from evidentia.stats.sweeps import Counts, sweep_counts
 from evidentia.tables.queries import Queries
 
@@ -43,7 +43,7 @@ PR = Shape("pr", "Precision-recall", "recall", "precision", precision_on_grid, G
 
 
 def curves(
-    queries: Queries, asked: frozenset[str], ece: Estimate | None, level: float, plan: ResamplingPlan
+    queries: Queries, asked: frozenset[str], ece: Estimate | None, level: float, plan: BootstrapPlan
 ) -> tuple[Curve, ...]:
     """The curves that were asked for and that the run's scores allow; without resamples they have no bands."""
     drawn: list[Curve] = []
@@ -54,7 +54,7 @@ def curves(
     return tuple(drawn)
 
 
-def _swept(queries: Queries, level: float, plan: ResamplingPlan) -> list[Curve]:
+def _swept(queries: Queries, level: float, plan: BootstrapPlan) -> list[Curve]:
     assert queries.scores is not None
     whole = sweep_counts(queries.scores, queries.label, None, None, 1)[0]
     bands = _bands(queries, level, plan) if plan.resamples else {}
@@ -112,7 +112,7 @@ def _one_of_several(queries: Queries, names: Collection[str]) -> Iterator[Curve]
         )
 
 
-def _bands(queries: Queries, level: float, plan: ResamplingPlan) -> dict[str, dict[str, Column]]:
+def _bands(queries: Queries, level: float, plan: BootstrapPlan) -> dict[str, dict[str, Column]]:
     """Pointwise limits of both curves, read off the same sweeps."""
     from evidentia.stats.segments import segments
 
