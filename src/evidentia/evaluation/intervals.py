@@ -70,7 +70,9 @@ class Resampling:
             raise InputError("The bootstrap must be auto, exact or poisson.")
         if self.bootstrap == "poisson" and self._needs_exact:
             asked = "Resampling within folds" if self.stratify else "A BCa interval"
-            raise InputError(f"{asked} needs the exact bootstrap. Leave it out, or the choice of the Poisson bootstrap.")
+            raise InputError(
+                f"{asked} needs the exact bootstrap. Leave it out, or the choice of the Poisson bootstrap."
+            )
 
     @property
     def _needs_exact(self) -> bool:
