@@ -31,7 +31,7 @@ from evidentia.evaluation.compare_items import compare_items
 from evidentia.evaluation.deltas import OnMismatch
 from evidentia.evaluation.evaluate import evaluate_items
 from evidentia.evaluation.files import ItemsSource
-from evidentia.evaluation.intervals import Resampling
+from evidentia.evaluation.intervals import Bootstrap, Resampling
 from evidentia.evaluation.item_curves import against_curves
 from evidentia.evaluation.questionnaire import TOTALS
 from evidentia.measures import canonical
@@ -105,6 +105,7 @@ def evaluate(
     resamples: int = 10_000,
     ci: float = 0.95,
     ci_method: Literal["percentile", "bca"] = "percentile",
+    bootstrap: Bootstrap = "auto",
     command: str | None = None,
     report: bool | None = None,
     progress: Progress | None = None,
@@ -146,6 +147,8 @@ def evaluate(
         Level of the intervals, in (0, 1).
     ci_method : {"percentile", "bca"}, default="percentile"
         Kind of interval.
+    bootstrap : {"auto", "exact", "poisson"}, default="auto"
+        Draw as many participants as there are, or weigh each by a hash of its id; "auto" does the second above 1,000,000.
     command : str, default=None
         Command line to record in the manifest.
     report : bool, default=None
@@ -181,8 +184,9 @@ def evaluate(
     """
     asked = _asked(confidence, loss, coverage)
     measures = None if measures is None else named_measures(measures)
-    resampling = Resampling(resamples, seed, ci, ci_method)
+    resampling = Resampling(resamples, seed, ci, ci_method, bootstrap=bootstrap)
     run, other = _read(items, mode, item_max), _other(items, against, against_mode, item_max)
+    resampling = resampling.settled(len(run.cluster_ids))
     options: dict[str, Any] = {
         "mode": run.mode,
         "against_mode": None if other is None else other.mode,
@@ -193,6 +197,7 @@ def evaluate(
         "measures": None if measures is None else [canonical(name, SELECTIVE) for name in measures],
         "instrument": None if run.questionnaire is None else run.questionnaire.to_dict(),
         **{"item_max": run.item_max, "on_mismatch": on_mismatch, "alpha": alpha, "ci": ci, "ci_method": ci_method},
+        "bootstrap": resampling.bootstrap,
     }
     early, late = (None, None) if other is None else (part_of(progress, 0, 2), part_of(progress, 1, 2))
     result = evaluate_items(run, **asked, measures=measures, resampling=resampling, progress=early or progress)
@@ -223,6 +228,7 @@ def compare(
     alpha: float = 0.05,
     resamples: int = 10_000,
     ci: float = 0.95,
+    bootstrap: Bootstrap = "auto",
     progress: Progress | None = None,
 ) -> SelectiveComparison:
     """Compute paired differences b - a on the same participants and resamples.
@@ -254,6 +260,8 @@ def compare(
         Number of bootstrap resamples of participants.
     ci : float, default=0.95
         Level of the percentile intervals, in (0, 1).
+    bootstrap : {"auto", "exact", "poisson"}, default="auto"
+        As in ``evaluate``.
     progress : callable, default=None
         Called with the number of steps done and of all steps.
 
@@ -291,7 +299,7 @@ def compare(
         second,
         names=names or _names(first, second),
         **_asked(confidence, loss, coverage),
-        resampling=Resampling(resamples, seed, ci, "percentile"),
+        resampling=Resampling(resamples, seed, ci, "percentile", bootstrap=bootstrap),
         alpha=alpha,
         on_mismatch=on_mismatch,
         progress=progress,

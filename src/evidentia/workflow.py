@@ -24,7 +24,7 @@ from evidentia.evaluation.compare import NamedRun, align, compare_systems
 from evidentia.evaluation.curves import curves_of_systems
 from evidentia.evaluation.deltas import OnMismatch
 from evidentia.evaluation.files import ResultSource, RunSource, TablesSource, manifest_of
-from evidentia.evaluation.intervals import Method, Resampling
+from evidentia.evaluation.intervals import Bootstrap, Method, Resampling
 from evidentia.evaluation.load import load_result, result_name
 from evidentia.listed import listed
 from evidentia.measures import profile_named
@@ -66,6 +66,7 @@ def evaluate(
     ci: float = 0.95,
     ci_method: Method = "auto",
     stratify: bool = False,
+    bootstrap: Bootstrap = "auto",
     command: str | None = None,
     reading: Mapping[str, Any] | None = None,
     report: bool | None = None,
@@ -102,6 +103,8 @@ def evaluate(
         Kind of interval; "auto" chooses by the bounds of each measure.
     stratify : bool, default=False
         Whether to resample within folds.
+    bootstrap : {"auto", "exact", "poisson"}, default="auto"
+        Draw as many posts as there are, or weigh each by a hash of its id; "auto" does the second above 1,000,000 posts.
     command : str, default=None
         Command line to record in the manifest.
     reading : mapping, default=None
@@ -139,7 +142,7 @@ def evaluate(
     >>> evaluate(table, measures="AUROC", resamples=0)["AUROC"].value
     0.75
     """
-    resampling = Resampling(resamples, seed, ci, ci_method, stratify)
+    resampling = Resampling(resamples, seed, ci, ci_method, stratify, bootstrap=bootstrap)
     named = None if measures is None else named_measures(measures)
     if isinstance(run, Run) and allow_disjoint:
         raise InputError("This run was read already. Give allow_disjoint to read_run, or a file instead of the run.")
@@ -338,6 +341,7 @@ def compare(
     resamples: int = 10_000,
     seed: int = 7,
     ci: float = 0.95,
+    bootstrap: Bootstrap = "auto",
     alpha: float = 0.05,
     on_mismatch: OnMismatch = "error",
     successive: bool = False,
@@ -365,6 +369,8 @@ def compare(
         Seed of the resamples; not negative.
     ci : float, default=0.95
         Level of the intervals, in (0, 1).
+    bootstrap : {"auto", "exact", "poisson"}, default="auto"
+        As in ``evaluate``.
     alpha : float, default=0.05
         Level of the tests, after Holm's correction.
     on_mismatch : {"error", "intersect"}, default="error"
@@ -418,13 +424,14 @@ def compare(
     choice = choose(evaluated, profile=profile, measures=named, every=every)
     if out is not None:
         _ensure_comparison_writable(Path(out), results, force=force)
-    resampling = Resampling(resamples, seed, ci)
+    resampling = Resampling(resamples, seed, ci, bootstrap=bootstrap)
     design: Design = "successive" if successive else "against first"
     comparison = compare_systems(
         systems, choice, resampling, alpha=alpha, on_mismatch=on_mismatch, design=design, progress=progress
     )
     if out is not None:
         options: dict[str, Any] = {"on_mismatch": on_mismatch, "alpha": alpha, "design": design, "ci": ci}
+        options |= {"bootstrap": comparison.interval["bootstrap"]}
         by_default = None if every else COMPARED_BY_DEFAULT
         options |= {"profile": profile, "measures": by_default if named is None else list(named)}
         made_with = [

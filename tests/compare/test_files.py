@@ -57,7 +57,7 @@ def test_every_file_is_there_and_in_the_manifest(written: Path) -> None:
     expected = {name: hashlib.sha256(data).hexdigest() for name, data in files.items() if name != "manifest.json"}
     assert manifest["files"] == expected
     assert (manifest["profile"], manifest["seed"], manifest["resamples"]) == ("contract", 7, 200)
-    chosen = {"on_mismatch": "error", "alpha": 0.05, "design": "against first", "ci": 0.95}
+    chosen = {"on_mismatch": "error", "alpha": 0.05, "design": "against first", "ci": 0.95, "bootstrap": "exact"}
     assert manifest["options"] == chosen | {"profile": None, "measures": None}
     made_with = {"profile": "contract", "measures": None, "k": None, "dual": False}  # nobody named measures
     assert manifest["systems"] == [{"name": name, "folder": name, "made_with": made_with} for name in ("good", "bad")]
@@ -76,7 +76,8 @@ def test_the_json_is_strict_and_says_what_was_done(content: dict) -> None:
     assert content["systems"] == ["good", "bad"]
     assert (content["queries"], content["posts"]) == (120, 40)
     assert (content["seed"], content["resamples"], content["alpha"]) == (7, 200, 0.05)
-    assert content["interval"] == {"level": 0.95, "method": "t", "stratified_by_fold": False}
+    made = {"level": 0.95, "method": "t", "stratified_by_fold": False, "bootstrap": "exact"}
+    assert content["interval"] == made
     assert len(content["deltas"]) > 100
     assert content["notes"] == []
 

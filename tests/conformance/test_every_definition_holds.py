@@ -20,10 +20,12 @@ from every_definition import (
     read,
     same_bits,
     shuffled,
+    with_decisions,
 )
 
-from evidentia.evaluation.plan import Grouping
-from evidentia.measures.core import Macro
+from evidentia.evaluation.cluster_sums import ClusterSums
+from evidentia.evaluation.plan import OVERALL, Grouping
+from evidentia.measures.core import Additive, Macro
 from evidentia.synth import SyntheticRun
 from evidentia.tables import Queries, Run
 
@@ -297,3 +299,28 @@ def test_values_lie_within_the_bounds_of_their_measure(name: str) -> None:
         for cell in of(table, name).values():
             assert low is None or cell.outcome.values.min() >= low
             assert high is None or cell.outcome.values.max() <= high
+
+
+# what depends on how much there is says so: of Poisson weights its sums are scaled, and a share must not be, which rounds it
+
+
+@cache
+def under_weights() -> dict[str, tuple[bool, ...]]:
+    """Whether a definition is sized, and whether twice the weights change it, and change it where it is scaled."""
+    queries = with_decisions(read(nested())).queries
+    wants = [(d, OVERALL) for d in BY_NAME.values() if isinstance(d.kind, Additive)]
+    sums = ClusterSums(queries, wants)
+    weights = np.random.default_rng(1).poisson(1.0, (len(queries.post_ids), 20)).astype(np.float64)
+    plain, scaled = ([sums.values(m * weights, scaled=how) for m in (1, 2)] for how in (False, True))
+    changed = [
+        {key: not np.array_equal(one[key], two[key], equal_nan=True) for key in one} for one, two in (plain, scaled)
+    ]
+    return {d.expanded: (d.kind.sized, *(of[d, ()] for of in changed)) for d, _ in wants}
+
+
+@every_definition
+def test_what_depends_on_how_much_there_is_says_so(name: str) -> None:
+    if isinstance(BY_NAME[name].kind, Additive):
+        sized, plain, scaled = under_weights()[name]
+        assert sized == plain
+        assert not scaled

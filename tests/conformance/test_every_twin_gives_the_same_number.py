@@ -7,10 +7,11 @@ from typing import Any
 
 import polars as pl
 import pytest
-from every_definition import EXPANDED, QUESTIONNAIRE_ONES, edited, nested, read
+from every_definition import BY_NAME, EXPANDED, QUESTIONNAIRE_ONES, edited, nested, read
 from every_selective import ALONE, ITEM_MAX, mixed
 
 import evidentia
+from evidentia.measures.core import Additive
 from evidentia.synth import SyntheticRun
 from evidentia.verifying import verify_numbers
 from selective.questionnaires import random_run
@@ -43,6 +44,13 @@ def one_post() -> SyntheticRun:
 @pytest.mark.parametrize("make", [nested, tied, one_post])
 def test_of_every_definition_over_queries(make: Any, tmp_path: Path) -> None:
     evidentia.evaluate(read(make()), measures=EXPANDED, **FEW).save(tmp_path / "out")
+    assert differing(tmp_path / "out") == []
+
+
+def test_of_every_count_under_poisson_weights(tmp_path: Path) -> None:
+    """A count whose twin does not say so is not scaled there."""
+    counts = [d.expanded for d in BY_NAME.values() if isinstance(d.kind, Additive) and d.kind.sized]
+    evidentia.evaluate(read(nested()), measures=counts, bootstrap="poisson", **FEW).save(tmp_path / "out")
     assert differing(tmp_path / "out") == []
 
 

@@ -61,3 +61,20 @@ def test_the_command_says_what_it_needs(made: str, tmp_path: Path) -> None:
         page = render(read_content(tmp_path / "out"))
         assert "There is none: this was made from Python." in page
         assert 'id="copy-command"' not in page
+
+
+def test_the_page_says_that_posts_were_weighed(tmp_path: Path) -> None:
+    drawn, weighed = (
+        result(tmp_path, "--force", "--resamples", "20", "--bootstrap", bootstrap) for bootstrap in ("exact", "poisson")
+    )
+    assert "20, Poisson weights</td>" in weighed
+    assert "Poisson" not in drawn
+
+
+def test_a_bootstrap_that_cannot_be_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    result(tmp_path)
+    for wrong in (("bayes",), ("poisson", "--stratify"), ("poisson", "--ci-method", "bca")):
+        ran = command("evaluate", tmp_path / "ours.csv", "-o", tmp_path / "new", "--bootstrap", *wrong)
+        assert ran.code == 2
+        assert "bootstrap" in ran.err
+        assert not (tmp_path / "new").exists()

@@ -21,7 +21,7 @@ from evidentia.evaluation.compare import differing_posts
 from evidentia.evaluation.compute import Computation, compute
 from evidentia.evaluation.curves import reliability_curve
 from evidentia.evaluation.estimates import EstimateBuilder
-from evidentia.evaluation.intervals import Resampling, intervals
+from evidentia.evaluation.intervals import Bootstrap, Resampling, intervals
 from evidentia.evaluation.plan import OVERALL, MeasurePlan, Want
 from evidentia.evaluation.replicates import Replicated, replicate
 from evidentia.evaluation.sample_counts import simulated_kind
@@ -144,10 +144,10 @@ def _warned(words: Iterable[str]) -> bool:
     return any(word.startswith("rests on") and " posts" in word for word in words)
 
 
-def estimates(queries: Queries, names: Iterable[str], seed: int) -> dict[str, Estimate]:
+def estimates(queries: Queries, names: Iterable[str], seed: int, bootstrap: Bootstrap = "exact") -> dict[str, Estimate]:
     """The numbers of a run as a user gets them."""
     wants = [(definition(name), OVERALL) for name in names]
-    computation, resampling = compute(queries, wants), Resampling(RESAMPLES, seed)
+    computation, resampling = compute(queries, wants), Resampling(RESAMPLES, seed, bootstrap=bootstrap)
     made = intervals(computation, replicates_of(queries, wants, resampling), resampling)
     return EstimateBuilder(CONTRACT, computation, made, resampling).estimates(MeasurePlan(tuple(wants)))
 
@@ -233,8 +233,56 @@ def paired(shape: str, posts: int, sets: int, seed: int = 2026) -> Counts:
     return held
 
 
+BOOTSTRAPS: tuple[Bootstrap, ...] = ("exact", "poisson")
+BOOTSTRAP_POSTS = (40, 200, 1000)
+DRAWN_TWICE = ("nDCG@10", "AlertPrecision", "AUROC", "AUPRC")  # a mean, a ratio and two sweeps
+
+
+@dataclass
+class Sized:
+    """How often intervals held the truth, and how wide they were in all."""
+
+    held: Held
+    width: float = 0.0
+
+    def count(self, limits: Pair | None, true: float, *, warned: bool) -> None:
+        self.held.count(limits, true, warned=warned)
+        self.width += 0.0 if limits is None else limits[1] - limits[0]
+
+
+def drawn_twice(shape: str, posts: int, sets: int, seed: int = 2026) -> dict[tuple[str, str], Sized]:
+    """The same data sets under draws of exactly n posts and under Poisson weights."""
+    true, random = truth(shape, NAMES), np.random.default_rng([seed, SHAPES.index(shape), posts])
+    seen = {(name, which): Sized(Held()) for name in DRAWN_TWICE for which in BOOTSTRAPS}
+    for number in range(sets):
+        queries = simulated(shape, posts, random)
+        for which in BOOTSTRAPS:
+            numbers = estimates(queries, DRAWN_TWICE, number, bootstrap=which)
+            for name in DRAWN_TWICE:
+                told = numbers[name]
+                seen[name, which].count(told.ci, true[name], warned=_warned(told.warnings))
+    return seen
+
+
+def measured_twice(sets: int, workers: int) -> dict[str, str]:
+    """The table of both bootstraps."""
+    with ProcessPoolExecutor(workers) as pool:
+        cells = {(s, n): pool.submit(drawn_twice, s, n, sets) for n in BOOTSTRAP_POSTS[::-1] for s in SHAPES[:2]}
+        seen = {key: made.result() for key, made in cells.items()}
+    rows = []
+    for name in DRAWN_TWICE:
+        for shape in SHAPES[:2]:
+            row = [f"`{name}`, {kind_of(name)}, {shape}"]
+            for posts in BOOTSTRAP_POSTS:
+                exact, poisson = (seen[shape, posts][name, which] for which in BOOTSTRAPS)
+                row += [str(exact.held), f"{poisson.held}; {poisson.width / exact.width:.3f}"]
+            rows.append(tuple(row))
+    head = [f"{posts:,} posts, {which}" for posts in BOOTSTRAP_POSTS for which in ("exact", "Poisson")]
+    return {"bootstraps": _table(("measure and shape", *head), rows)}
+
+
 def measured(sets: int, workers: int) -> dict[str, str]:
-    """All tables as Markdown, by the name of their place in the docs."""
+    """All other tables as Markdown, by the name of their place in the docs."""
     with ProcessPoolExecutor(workers) as pool:
         cells = {(s, n): pool.submit(cell, s, n, sets) for n in POSTS for s in SHAPES}
         errors = {(e, n): pool.submit(calibration, e, n, 4, sets) for e in ERRORS for n in ERROR_POSTS}
@@ -350,8 +398,10 @@ def main() -> None:
     parser.add_argument("--sets", type=int, default=1000)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--only", choices=["bootstraps", "others"])
     asked = parser.parse_args()
-    tables = measured(asked.sets, asked.workers)
+    tables = {} if asked.only == "others" else measured_twice(asked.sets, asked.workers)
+    tables |= {} if asked.only == "bootstraps" else measured(asked.sets, asked.workers)
     for name, table in tables.items():
         print(f"{name}\n{table}\n")
     if asked.write:

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from slow.coverage import ERROR_POSTS, ERRORS, NAMES, bars, calibration, cell, paired
+from slow.coverage import DRAWN_TWICE, ERROR_POSTS, ERRORS, NAMES, bars, calibration, cell, drawn_twice, paired
 from slow.simulated import SHAPES
 
 SETS = 400
@@ -23,6 +23,18 @@ def test_headline_measures(shape: str, posts: int) -> None:
         warned = posts < 300 and 2 * seen.warned > seen.of
         assert seen.share >= 93 - CHANCE or warned, (name, str(seen))
         assert seen.share <= 97 + CHANCE or warned, (name, str(seen))
+
+
+@pytest.mark.parametrize("shape", SHAPES[:2])
+@pytest.mark.parametrize("posts", [40, 200])
+def test_poisson_weights_hold_as_often_as_draws(shape: str, posts: int) -> None:
+    seen = drawn_twice(shape, posts, SETS)
+    for name in DRAWN_TWICE:
+        exact, poisson = seen[name, "exact"], seen[name, "poisson"]
+        assert abs(poisson.held.share - exact.held.share) <= 2, (name, str(exact.held), str(poisson.held))
+        assert 0.95 <= poisson.width / exact.width <= 1.05, name
+        warned = 2 * poisson.held.warned > poisson.held.of
+        assert 93 - CHANCE <= poisson.held.share <= 97 + CHANCE or warned, (name, str(poisson.held))
 
 
 @pytest.mark.parametrize("posts", ERROR_POSTS)

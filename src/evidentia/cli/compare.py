@@ -22,6 +22,7 @@ def compare(
     resamples: Annotated[int, option("--resamples", "Bootstrap resamples of posts.")] = 10_000,
     seed: options.SampleSeed = 7,
     ci: options.Level = 0.95,
+    bootstrap: options.Bootstrap = "auto",
     alpha: options.Alpha = 0.05,
     on_mismatch: Annotated[
         str, option("--on-mismatch", "Other queries in one result: 'error', or 'intersect' to compare what is shared.")
@@ -53,6 +54,7 @@ def compare(
             resamples=resamples,
             seed=seed,
             ci=ci,
+            bootstrap=options.choice("--bootstrap", bootstrap, options.BOOTSTRAPS),
             alpha=alpha,
             on_mismatch=options.choice("--on-mismatch", on_mismatch, options.MISMATCHES),
             successive=successive,

@@ -53,6 +53,7 @@ def evaluate(
     ci: options.Level = 0.95,
     ci_method: Annotated[str, option("--ci-method", "auto (the best for each measure), percentile or bca.")] = "auto",
     stratify: Annotated[bool, option("--stratify", "Resample within folds.")] = False,
+    bootstrap: options.Bootstrap = "auto",
     memory: options.Memory = None,
     engine: options.Engine = None,
     workers: options.Workers = None,
@@ -134,6 +135,7 @@ def evaluate(
             ci=ci,
             ci_method=options.choice("--ci-method", ci_method, options.INTERVALS),
             stratify=stratify,
+            bootstrap=options.choice("--bootstrap", bootstrap, options.BOOTSTRAPS),
             command=command_line(sys.argv[1:]),
             reading={
                 "map": dict(source.mapping),

@@ -45,6 +45,9 @@ By = Annotated[list[str] | None, option("--by COLUMN", "Also report every measur
 Out = Annotated[Path | None, option("-o --out OUT", "Folder for the result.")]
 Resamples = Annotated[int, option("--resamples", "Bootstrap resamples of posts; 0 turns intervals off.")]
 SampleSeed = Annotated[int, option("--seed", "Seed of the resamples.")]
+Bootstrap = Annotated[
+    str, option("--bootstrap", "exact (default up to 1,000,000 clusters), or poisson: mergeable, by a hash of each id.")
+]
 Memory = Annotated[
     str | None,
     option(
@@ -126,6 +129,7 @@ UIDS: tuple[Literal["run", "post"], ...] = ("run", "post")
 TIES: tuple[Literal["input", "trec"], ...] = ("input", "trec")
 INTERVALS: tuple[Literal["auto", "percentile", "bca"], ...] = ("auto", "percentile", "bca")
 AREA_INTERVALS: tuple[Literal["percentile", "bca"], ...] = ("percentile", "bca")
+BOOTSTRAPS: tuple[Literal["auto", "exact", "poisson"], ...] = ("auto", "exact", "poisson")
 MISMATCHES: tuple[Literal["error", "intersect"], ...] = ("error", "intersect")
 
 

@@ -43,6 +43,7 @@ def selective(
     ] = 10_000,
     ci: options.Level = 0.95,
     ci_method: Annotated[str, option("--ci-method", "percentile or bca.")] = "percentile",
+    bootstrap: options.Bootstrap = "auto",
     alpha: options.Alpha = 0.05,
     on_mismatch: Annotated[
         str, option("--on-mismatch", "Other participants in one run: 'error', or 'intersect' to compare the shared.")
@@ -81,6 +82,7 @@ def selective(
             seed=seed,
             ci=ci,
             ci_method=options.choice("--ci-method", ci_method, options.AREA_INTERVALS),
+            bootstrap=options.choice("--bootstrap", bootstrap, options.BOOTSTRAPS),
             alpha=alpha,
             on_mismatch=options.choice("--on-mismatch", on_mismatch, options.MISMATCHES),
             command=command_line(sys.argv[1:]),

@@ -18,6 +18,8 @@ from evidentia.measures import Definition
 from evidentia.measures.core import Additive, Fit, Outcome, Statistic
 from evidentia.results.measure import Args
 from evidentia.stats.exact import add_up, powers_above, split
+from evidentia.stats.poisson import scale_to
+from evidentia.stats.resampling import heaviest
 from evidentia.tables.queries import Queries
 
 Columns = tuple[str, ...]
@@ -49,10 +51,14 @@ class ClusterSums:
         for table in self.tables.values():
             table.seal()
 
-    def values(self, weights: Floats) -> dict[Key, Floats]:
-        """Every definition's values: groups x replicates (weights is clusters x replicates)."""
+    def values(self, weights: Floats, *, scaled: bool = False) -> dict[Key, Floats]:
+        """Every definition's values: groups x replicates (weights is clusters x replicates).
+
+        With ``scaled``, what depends on the number of queries is read off sums that are scaled to as many clusters as there are.
+        """
         summed = self.summed(weights)
-        return {(d, g.columns): self._finish(d, g, summed[d, g.columns]) for d, g in self.wants}
+        factors = scale_to(len(weights), weights.sum(axis=0)) if scaled else None
+        return {(d, g.columns): self._finish(d, g, summed[d, g.columns], factors) for d, g in self.wants}
 
     def gaps(self, weights: Floats) -> dict[Key, Floats]:
         """The gaps of definitions that add up absolute gaps: groups x replicates x gaps."""
@@ -82,9 +88,11 @@ class ClusterSums:
             sums[definition, grouping.columns] = gathered[statistic]
         return sums
 
-    def _finish(self, definition: Definition, grouping: Grouping, sums: Floats) -> Floats:
+    def _finish(self, definition: Definition, grouping: Grouping, sums: Floats, factors: Floats | None) -> Floats:
         kind = definition.kind
         if isinstance(kind, Additive):
+            if kind.sized and factors is not None:
+                sums = sums * factors[:, None]
             return defined(kind.finish(sums, definition.args))
         assert isinstance(kind, Fit)
         steps = zip(self.at[definition, grouping.columns], sums, strict=True)
@@ -171,9 +179,9 @@ class _SumTable:
         self._coarse, self._fine = [], []
 
     def _whole(self, rows: Floats) -> Bools:
-        """Which rows are whole numbers so small that float32 adds them up without rounding; a replicate's weights sum to n."""
+        """Which rows are whole numbers so small that float32 adds them up without rounding, in the heaviest replicate."""
         largest = np.abs(rows).max(axis=(1, 2), initial=0.0)
-        fits: Bools = (largest * self.clusters < 2**24) & (rows == np.rint(rows)).all(axis=(1, 2))
+        fits: Bools = (largest * heaviest(self.clusters) < 2**24) & (rows == np.rint(rows)).all(axis=(1, 2))
         return fits
 
     def products(self, weights: Floats) -> Floats:

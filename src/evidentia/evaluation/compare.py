@@ -67,6 +67,7 @@ def compare_systems(
     aligned, notes = align(systems, on_mismatch)
     definitions, missing = _shared(choice, aligned)
     sides = [_side(system, definitions) for system in aligned]
+    resampling = resampling.settled(len(sides[0].queries.post_ids))
     compared = pairs(sides, design)
     deltas: list[Delta] = []
     for i, (baseline, system) in enumerate(compared):
@@ -82,7 +83,7 @@ def compare_systems(
         posts=len(sides[0].queries.post_ids),
         deltas=tuple(deltas),
         notes=(*notes, *choice.notes, *missing, *_few(resampling.resamples)),
-        interval={"level": resampling.level, "method": "t", "stratified_by_fold": resampling.stratify},
+        interval=resampling.to_dict() | {"method": "t"},
         design=design,
     )
 

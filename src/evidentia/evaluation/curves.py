@@ -14,7 +14,7 @@ from evidentia.results import Curve, Estimate
 from evidentia.results.curve import curves_of
 from evidentia.stats.bands import precision_on_grid, tpr_on_grid
 from evidentia.stats.intervals import Limits, percentile_limits, share_limits
-from evidentia.stats.resampling import ResamplingPlan, over_replicates
+from evidentia.stats.resampling import BootstrapPlan, over_replicates
 from evidentia.stats.sweeps import Counts, sweep_counts
 from evidentia.tables.queries import Coded, Queries
 
@@ -47,7 +47,7 @@ def curves(
     asked: frozenset[str],
     ece: Estimate | None,
     level: float,
-    plan: ResamplingPlan,
+    plan: BootstrapPlan,
     *,
     counted: Callable[[Queries, Coded | None], Iterable[Counts]] | None = None,
 ) -> tuple[Curve, ...]:
@@ -72,7 +72,7 @@ def _counted(queries: Queries, groups: Coded | None) -> Iterable[Counts]:
 def _swept(
     queries: Queries,
     level: float,
-    plan: ResamplingPlan,
+    plan: BootstrapPlan,
     counted: Callable[[Queries, Coded | None], Iterable[Counts]],
 ) -> list[Curve]:
     (whole,) = counted(queries, None)
@@ -129,7 +129,7 @@ def _one_of_several(queries: Queries, names: Collection[str]) -> Iterator[Curve]
         )
 
 
-def _bands(queries: Queries, level: float, plan: ResamplingPlan) -> dict[str, dict[str, Column]]:
+def _bands(queries: Queries, level: float, plan: BootstrapPlan) -> dict[str, dict[str, Column]]:
     """Pointwise limits of both curves, read off the same sweeps."""
     from evidentia.stats.segments import segments
 

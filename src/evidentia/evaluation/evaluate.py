@@ -42,7 +42,7 @@ def evaluate_run(
     progress: Progress | None = None,
 ) -> Evaluation:
     """Compute every measure of a profile, or the named ones, over the run and its groups; the options of ``evidentia.evaluate``."""
-    resampling = resampling or Resampling(resamples=0)
+    resampling = (resampling or Resampling(resamples=0)).settled(len(run.queries.post_ids))
     chosen = profile_named(profile)
     names = chosen.names(ks=None if k is None else tuple(str(depth) for depth in k), dual=dual)
     requested = tuple(measures) if measures is not None else names
@@ -93,6 +93,7 @@ def evaluate_items(
     """Compute every measure of selective prediction, or the named ones, over a run and for every confidence."""
     plan = plan_for_items(items, confidence=confidence, loss=loss, coverage=coverage, measures=measures)
     computation = ItemComputation(items, plan.wants, plan.signals)
+    resampling = resampling.settled(len(items.cluster_ids))
     draws = computation.plan(resampling)
     replicates = computation.replicate(draws, progress, jackknife=resampling.method == "bca")
     limits = intervals(computation, replicates, resampling, unit=unit_of(items)) if resampling.resamples else {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -25,10 +25,13 @@ from evidentia.stats.intervals import (
     scale_of,
     transformed_limits,
 )
-from evidentia.stats.resampling import ResamplingPlan
+from evidentia.stats.poisson import cluster_keys
+from evidentia.stats.resampling import BootstrapPlan, PoissonPlan, ResamplingPlan
 from evidentia.tables.queries import Queries
 
 Method = Literal["auto", "percentile", "bca"]
+Bootstrap = Literal["auto", "exact", "poisson"]
+MOST_EXACT = 1_000_000  # clusters up to which draws of exactly so many are made where nobody chooses
 INVERSION = "test inversion"
 
 
@@ -44,7 +47,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class Resampling:
-    """How intervals are made: resamples of posts, level, method, and whether folds are kept apart."""
+    """How intervals are made: resamples of posts, level, method, whether folds are kept apart, and which bootstrap."""
 
     resamples: int = 10_000
     seed: int = 7
@@ -52,6 +55,7 @@ class Resampling:
     method: Method = "auto"
     stratify: bool = False
     block: int | None = None
+    bootstrap: Bootstrap = "auto"
 
     def __post_init__(self) -> None:
         if self.resamples < 0 or self.resamples == 1:
@@ -62,16 +66,48 @@ class Resampling:
             raise InputError("The seed must not be negative.")
         if self.method not in {"auto", "percentile", "bca"}:
             raise InputError("The interval method must be auto, percentile or bca.")
+        if self.bootstrap not in {"auto", "exact", "poisson"}:
+            raise InputError("The bootstrap must be auto, exact or poisson.")
+        if self.bootstrap == "poisson" and self._needs_exact:
+            asked = "Resampling within folds" if self.stratify else "A BCa interval"
+            raise InputError(
+                f"{asked} needs the exact bootstrap. Leave it out, or the choice of the Poisson bootstrap."
+            )
+
+    @property
+    def _needs_exact(self) -> bool:
+        """Folds drawn apart, and clusters left out one by one, need all clusters together."""
+        return self.stratify or self.method == "bca"
+
+    def settled(self, clusters: int) -> Resampling:
+        """The same with the bootstrap that it means for so many clusters."""
+        if self.bootstrap != "auto":
+            return self
+        exact = self._needs_exact or clusters <= MOST_EXACT
+        return replace(self, bootstrap="exact" if exact else "poisson")
 
     def to_dict(self) -> dict[str, object]:
-        """The ``interval`` of ``summary.json``."""
-        return {"level": self.level, "method": self.method, "stratified_by_fold": self.stratify}
+        """The ``interval`` of ``summary.json``, once the bootstrap is settled."""
+        return {
+            "level": self.level,
+            "method": self.method,
+            "stratified_by_fold": self.stratify,
+            "bootstrap": self.bootstrap,
+        }
 
-    def plan(self, queries: Queries) -> ResamplingPlan:
+    def plan(self, queries: Queries) -> BootstrapPlan:
         """The draws over the posts of these queries."""
-        return ResamplingPlan(len(queries.post_ids), self.resamples, self.seed, self._strata(queries), self.block)
+        return self.plan_of(queries.post_ids, self._strata(queries), self.block)
 
-    def _strata(self, queries: Queries) -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], ...] | None:
+    def plan_of(
+        self, ids: Sequence[str], strata: tuple[Ints, ...] | None = None, block: int | None = None
+    ) -> BootstrapPlan:
+        """The draws over clusters, which the exact bootstrap knows by their places and the other by their names."""
+        if self.settled(len(ids)).bootstrap == "poisson":
+            return PoissonPlan(cluster_keys(ids), self.resamples, self.seed, block)
+        return ResamplingPlan(len(ids), self.resamples, self.seed, strata, block)
+
+    def _strata(self, queries: Queries) -> tuple[Ints, ...] | None:
         if not self.stratify:
             return None
         if queries.fold is None:

@@ -13,7 +13,7 @@ from evidentia.evaluation.items import plan_over
 from evidentia.results import Curve
 from evidentia.stats.coverage import counts_to_reach
 from evidentia.stats.intervals import percentile_limits
-from evidentia.stats.resampling import ResamplingPlan, over_replicates
+from evidentia.stats.resampling import BootstrapPlan, over_replicates
 from evidentia.stats.risk_coverage import Ranking, ranking
 from evidentia.tables.items import Items
 
@@ -32,7 +32,7 @@ def stems(signals: Sequence[str]) -> dict[str, str]:
 
 
 def risk_coverage_curves(
-    items: Items, names: Mapping[str, str], resampling: Resampling, plan: ResamplingPlan, prefix: str = ""
+    items: Items, names: Mapping[str, str], resampling: Resampling, plan: BootstrapPlan, prefix: str = ""
 ) -> tuple[Curve, ...]:
     """For every confidence, under the name of its files, the steps of the curve, and where there are resamples its bands."""
     rows = np.flatnonzero(items.predicted)
@@ -76,7 +76,7 @@ def _steps(items: Items, order: Ranking, name: str, title: str) -> Curve:
     return Curve(name, title, columns)
 
 
-def _bands(items: Items, order: Ranking, level: float, plan: ResamplingPlan) -> dict[str, Column]:
+def _bands(items: Items, order: Ranking, level: float, plan: BootstrapPlan) -> dict[str, Column]:
     """Risk and joint risk where each coverage of the grid is first reached; a resample that stops short is left out."""
     sizes = np.bincount(items.cluster, minlength=len(items.cluster_ids)).astype(float)
 
@@ -100,7 +100,7 @@ def _on_grid(order: Ranking, weights: Floats, total: Floats) -> dict[str, Floats
     risk, joint = (np.full((len(GRID), weights.shape[1]), np.nan) for _ in range(2))
     for place, coverage in enumerate(GRID):
         count = counts_to_reach(float(coverage), totals)
-        there = count <= steps.predicted
+        there = (count <= steps.predicted) & (count > 0)
         risk[place] = np.where(there, steps.mean_loss(np.where(there, count, 1)), np.nan)
         joint[place] = risk[place] * count / np.maximum(totals, 1)
     return {"risk": risk, "joint_risk": joint}

@@ -35,7 +35,7 @@ from evidentia.results.names import group_suffix
 from evidentia.results.profiles import COVERAGES, SELECTIVE, questionnaire_names, selective_names
 from evidentia.results.sample_size import cluster_warnings
 from evidentia.results.selective import area_ends_early
-from evidentia.stats.resampling import LeaveOneOut, Progress, ResamplingPlan, over_replicates
+from evidentia.stats.resampling import BootstrapPlan, LeaveOneOut, Progress, over_replicates
 from evidentia.stats.risk_coverage import Curves, Ranking, oracle, ranking, within_ties
 from evidentia.tables.items import PHQ8_ROLE, Items
 
@@ -284,7 +284,7 @@ class ItemComputation:
         return cluster_warnings(int(self.cell(definition, grouping).clusters[index]), unit_of(self.items))
 
     def replicate(
-        self, plan: ResamplingPlan, progress: Progress | None = None, *, jackknife: bool = False
+        self, plan: BootstrapPlan, progress: Progress | None = None, *, jackknife: bool = False
     ) -> Iterator[Replicated]:
         """The replicate values of every wanted pair."""
         values = over_replicates(self.values, plan, progress)
@@ -293,7 +293,7 @@ class ItemComputation:
             key = (definition, grouping.columns)
             yield Replicated(definition, grouping, values[key], without.get(key))
 
-    def plan(self, resampling: Resampling) -> ResamplingPlan:
+    def plan(self, resampling: Resampling) -> BootstrapPlan:
         """The draws over the participants, in blocks that bound memory."""
         return plan_over(self.items, resampling)
 
@@ -309,10 +309,10 @@ def _joined(cells: Sequence[Cell]) -> Cell:
     )
 
 
-def plan_over(items: Items, resampling: Resampling) -> ResamplingPlan:
+def plan_over(items: Items, resampling: Resampling) -> BootstrapPlan:
     """The draws over the participants of a run, in blocks that bound memory."""
     block = resampling.block or max(8, min(1024, BLOCK_CELLS // max(int(items.predicted.sum()), 1)))
-    return ResamplingPlan(len(items.cluster_ids), resampling.resamples, resampling.seed, None, block)
+    return resampling.plan_of(items.cluster_ids, block=block)
 
 
 class RiskCurves:

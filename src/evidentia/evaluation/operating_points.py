@@ -22,7 +22,7 @@ from evidentia.measures.gate import MISSED, RIGHT_ALERTS, TOTAL, WITH_EVIDENCE
 from evidentia.protocol.three_state import MOST_POINTS, score_grid
 from evidentia.results import Curve
 from evidentia.stats.intervals import Bounds, effective_clusters, percentile_limits
-from evidentia.stats.resampling import LeaveOneOut, ResamplingPlan, in_threads
+from evidentia.stats.resampling import BootstrapPlan, LeaveOneOut, in_threads
 from evidentia.stats.threshold_counts import CountsBelow, ThresholdCounts, ThresholdSteps
 from evidentia.tables import Run
 from evidentia.tables.queries import NEG, POS, Queries
@@ -131,7 +131,7 @@ class ThresholdExplorer:
         return (None, None) if limits_here is None else (_bounded(limits_here[0]), _bounded(limits_here[1]))
 
 
-def operating_curves(run: Run, resampling: Resampling, plan: ResamplingPlan) -> tuple[Curve, ...]:
+def operating_curves(run: Run, resampling: Resampling, plan: BootstrapPlan) -> tuple[Curve, ...]:
     """Screening at every tau_neg, alerts at every tau_pos, and net benefit; nothing for a run without probabilities."""
     queries = run.queries
     if queries.prob is None:
@@ -162,7 +162,7 @@ def deployed(frame: pl.DataFrame, column: str) -> list[float]:
     return sorted(set(frame[column].drop_nulls().to_list())) if column in frame.columns else []
 
 
-def _explorer(queries: Queries, taus: Floats, resampling: Resampling, plan: ResamplingPlan) -> ThresholdExplorer:
+def _explorer(queries: Queries, taus: Floats, resampling: Resampling, plan: BootstrapPlan) -> ThresholdExplorer:
     assert queries.prob is not None
     posts = len(queries.post_ids)
     steps = ThresholdSteps(queries.prob, queries.label, queries.post, posts, taus)

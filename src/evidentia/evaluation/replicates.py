@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -108,11 +109,11 @@ class ReplicateBatch:
 
     def run(self, plan: ReplicatePlan, progress: Progress | None = None) -> dict[Key, Floats]:
         """The values of every want: groups x replicates."""
-        return over_replicates(self.block, plan, progress)
+        return over_replicates(partial(self.block, scaled=plan.scaled), plan, progress)
 
-    def block(self, weights: Floats) -> dict[Key, Floats]:
+    def block(self, weights: Floats, *, scaled: bool = False) -> dict[Key, Floats]:
         """Values for some replicates (weights is clusters x replicates)."""
-        values = self.sums.values(weights) | self.sweeps.values(weights)
+        values = self.sums.values(weights, scaled=scaled) | self.sweeps.values(weights)
         values |= {macro.key: macro.values(values, weights) for macro in self.macros}
         return {(d, g.columns): values[d, g.columns] for d, g in self.wants}
 

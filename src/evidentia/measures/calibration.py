@@ -137,6 +137,7 @@ def _gaps_of_posts(sums: Floats, args: Args) -> Floats:
     "ECE",
     POST_GAPS,
     gaps=_gaps_of_posts,
+    sized=True,
     label="Expected calibration error, less its bias",
     params=(BINS, DEBIASED),
     population=ALL,

@@ -108,7 +108,7 @@ def _counts(base: str, column: int, direction: Direction, meaning: str) -> None:
 
     _at_points(
         base,
-        Additive(CONFUSION, finish),
+        Additive(CONFUSION, finish, sized=True),
         label=meaning,
         formula=f"the number of queries that are {base}",
         population=ALL,

@@ -61,6 +61,7 @@ class Additive:
     proportion: bool = False  # a share of units, so that an exact binomial interval makes sense
     details: Callable[[Floats, Args], dict[str, object]] | None = None
     gaps: Callable[[Floats, Args], Floats] | None = None  # the parts (last axis) whose absolute values it adds up
+    sized: bool = False  # twice the sums are another value, as of a count; of a share they are the same
 
 
 @dataclass(frozen=True, eq=False)

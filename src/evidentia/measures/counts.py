@@ -30,6 +30,7 @@ COUNTS = Statistic("counts", _columns)
 @family.sums(
     "Queries",
     COUNTS,
+    sized=True,
     bounds=(0.0, None),
     label="Number of queries",
     formula="the number of (post, criterion) pairs",
@@ -42,6 +43,7 @@ def _queries(sums: Floats, args: Args) -> Outcome:
 @family.sums(
     "Positives",
     COUNTS,
+    sized=True,
     bounds=(0.0, None),
     label="Number of queries with evidence",
     formula="the number of queries with at least one gold sentence",

@@ -172,6 +172,7 @@ class Family:
         statistic: Statistic,
         *,
         gaps: Callable[[Floats, Args], Floats] | None = None,
+        sized: bool = False,
         **about: Unpack[About],
     ) -> Callable[[Callable[[Floats, Args], Outcome]], Callable[[Floats, Args], Outcome]]:
         """Define a measure as a function of column sums.
@@ -184,6 +185,8 @@ class Family:
             The columns that are added up.
         gaps : callable, default=None
             The terms whose absolute values the measure adds up, on the last axis.
+        sized : bool, default=False
+            Whether twice the sums are another value: true of a count, false of a share.
         **about : About
             Fields of ``Measure``, in place of the common ones.
 
@@ -194,7 +197,7 @@ class Family:
         """
 
         def define(finish: Callable[[Floats, Args], Outcome]) -> Callable[[Floats, Args], Outcome]:
-            self.add(base, Additive(statistic, finish, gaps=gaps), **about)
+            self.add(base, Additive(statistic, finish, gaps=gaps, sized=sized), **about)
             return finish
 
         return define

@@ -93,7 +93,10 @@ def _software(evaluation: Evaluation, manifest: Manifest) -> str | None:
     if version is None:
         return None
     ran = f"; {command}" if command else ""
-    return f"evaluated with Evidentia {version}, seed {evaluation.seed}, {evaluation.resamples:,} resamples{ran}"
+    weighed = " with Poisson weights" if evaluation.interval.get("bootstrap") == "poisson" else ""
+    return (
+        f"evaluated with Evidentia {version}, seed {evaluation.seed}, {evaluation.resamples:,} resamples{weighed}{ran}"
+    )
 
 
 def _inputs(evaluation: Evaluation, manifest: Manifest) -> str | None:

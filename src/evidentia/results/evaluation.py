@@ -43,7 +43,7 @@ class Evaluation:
     measures : mapping of str to Estimate
         Estimates by canonical name, groups in brackets.
     interval : mapping
-        ``level``, ``method`` and ``stratified_by_fold``.
+        ``level``, ``method``, ``stratified_by_fold`` and ``bootstrap`` (exact or poisson).
     not_computed : tuple of NotComputed
         Measures that the run cannot have, with the reason.
     checks : tuple of Finding
@@ -84,7 +84,7 @@ class Evaluation:
     seed: int
     resamples: int
     measures: Mapping[str, Estimate]
-    interval: Mapping[str, Any] = field(default_factory=dict)  # level, method, stratified_by_fold
+    interval: Mapping[str, Any] = field(default_factory=dict)  # level, method, stratified_by_fold, bootstrap
     not_computed: tuple[NotComputed, ...] = ()
     checks: tuple[Finding, ...] = ()
     other_definitions: tuple[OtherDefinition, ...] = ()

@@ -44,7 +44,7 @@ _LIMITS = np.array(THRESHOLDS, np.uint64)
 
 
 def cluster_keys(ids: Sequence[str]) -> Words:
-    """The names of clusters as words: the first 64 bits of BLAKE2b of their UTF-8 bytes, read as a little-endian number.
+    """The names of clusters as words: BLAKE2b with a digest of 8 bytes over their UTF-8 text, the lowest byte first.
 
     Parameters
     ----------

@@ -1,7 +1,8 @@
 """Resampling: which clusters each replicate draws, the same for everything, and the one driver that runs over all of them.
 
-Replicate b draws ``Generator(Philox(key=[seed, b])).integers(n, size=n)``, so that any block, thread or machine can make any
-replicate alone.
+Replicate b of the exact bootstrap draws ``Generator(Philox(key=[seed, b])).integers(n, size=n)``, so that any block, thread or
+machine can make any replicate alone. The Poisson bootstrap weighs each cluster by its name (see ``poisson``), so that any of them
+can also make any part of the clusters alone.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evidentia.array_types import Bools, Floats, Ints
+from evidentia.stats.poisson import Words, poisson_weights
 
 T = TypeVar("T")
 Key = TypeVar("Key", bound=Hashable)
@@ -38,14 +40,13 @@ class ResamplingPlan:
     seed: int
     strata: tuple[Ints, ...] | None = None
     block: int | None = None  # replicates at once; None chooses by memory, and the results are the same
+    scaled: ClassVar[bool] = False  # every replicate draws n clusters
     _cache: dict[str, Multiplicities] = field(default_factory=dict, repr=False)
     _made: list[int] = field(default_factory=lambda: [0], repr=False)  # replicates in the cache
 
     def blocks(self) -> Iterator[tuple[slice, Floats]]:
         """Which replicates, and how often each of them draws every cluster (clusters x replicates)."""
-        size = self.block or block_size(self.clusters)
-        for start in range(0, self.resamples, size):
-            rows = slice(start, min(start + size, self.resamples))
+        for rows in _parts(self.resamples, self.block or block_size(self.clusters)):
             yield rows, np.ascontiguousarray(self.multiplicities(rows.start, rows.stop).T, np.float64)
 
     def multiplicities(self, start: int, stop: int) -> Multiplicities:
@@ -146,11 +147,33 @@ def _same_as_numpy(source: _Source, clusters: int, replicate: int) -> bool:
     return bool(again[0]) or np.array_equal(picks[0], source.at(replicate).integers(clusters, size=clusters))
 
 
+@dataclass(frozen=True, eq=False)
+class PoissonPlan:
+    """Clusters by their keys (see ``cluster_keys``), each with a weight of its own in every replicate."""
+
+    keys: Words
+    resamples: int
+    seed: int
+    block: int | None = None
+    scaled: ClassVar[bool] = True  # the weights add up to n on average only
+
+    @property
+    def clusters(self) -> int:
+        """How many clusters there are."""
+        return len(self.keys)
+
+    def blocks(self) -> Iterator[tuple[slice, Floats]]:
+        """Which replicates, and how often each of them counts every cluster (clusters x replicates)."""
+        for rows in _parts(self.resamples, self.block or block_size(self.clusters)):
+            yield rows, poisson_weights(self.keys, self.seed, range(rows.start, rows.stop)).astype(np.float64)
+
+
 @dataclass(frozen=True)
 class LeaveOneOut:
     """The jackknife as a plan: "replicate" i holds every cluster once but cluster i."""
 
     clusters: int
+    scaled: ClassVar[bool] = False
 
     @property
     def resamples(self) -> int:
@@ -159,11 +182,9 @@ class LeaveOneOut:
 
     def blocks(self) -> Iterator[tuple[slice, Floats]]:
         """The weights, made block by block."""
-        size = block_size(self.clusters)
-        for start in range(0, self.clusters, size):
-            rows = slice(start, min(start + size, self.clusters))
-            weights = np.ones((self.clusters, rows.stop - start))
-            weights[np.arange(start, rows.stop), np.arange(rows.stop - start)] = 0.0
+        for rows in _parts(self.clusters, block_size(self.clusters)):
+            weights = np.ones((self.clusters, rows.stop - rows.start))
+            weights[np.arange(rows.start, rows.stop), np.arange(rows.stop - rows.start)] = 0.0
             yield rows, weights
 
 
@@ -172,7 +193,21 @@ def block_size(clusters: int) -> int:
     return max(8, min(1024, BLOCK_CELLS // max(clusters, 1)))
 
 
-ReplicatePlan = ResamplingPlan | LeaveOneOut
+def heaviest(clusters: int) -> int:
+    """What the weights of no replicate add up to: they are n in all, and about n where they are Poisson.
+
+    Of 10^30 Poisson replicates not one is as heavy, whatever the number of clusters.
+    """
+    return 2 * clusters + 64
+
+
+def _parts(count: int, size: int) -> Iterator[slice]:
+    for start in range(0, count, size):
+        yield slice(start, min(start + size, count))
+
+
+BootstrapPlan = ResamplingPlan | PoissonPlan
+ReplicatePlan = BootstrapPlan | LeaveOneOut
 
 
 def in_threads(work: Callable[..., T], tasks: Iterable[tuple[object, ...]], workers: int | None = None) -> Iterator[T]:
@@ -210,13 +245,22 @@ def each_block(
 def over_replicates(
     read: Callable[[Floats], Mapping[Key, NDArray[Any]]], plan: ReplicatePlan, progress: Progress | None = None
 ) -> dict[Key, NDArray[Any]]:
-    """Join what ``read`` makes of the weights (clusters x replicates) of every block; replicates are the last axis."""
+    """Join what ``read`` makes of the weights (clusters x replicates) of every block; replicates are the last axis.
+
+    A replicate in which no cluster counts says nothing, whatever is read of it.
+    """
+
+    def some(weights: Floats) -> tuple[Mapping[Key, NDArray[Any]], Bools]:
+        empty: Bools = weights.sum(axis=0) == 0 if plan.scaled else np.zeros(weights.shape[1], np.bool_)
+        return read(weights), empty
+
     values: dict[Key, NDArray[Any]] = {}
-    for rows, block in each_block(read, plan, progress):
+    for rows, (block, empty) in each_block(some, plan, progress):
         for key, part in block.items():
             if key not in values:
                 values[key] = np.empty((*part.shape[:-1], plan.resamples), part.dtype)
             values[key][..., rows] = part
+            values[key][..., rows][..., empty] = np.nan
     return values
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evidentia.array_types import Bools, Floats, Ints
-from evidentia.stats.resampling import ReplicatePlan, each_block
+from evidentia.stats.resampling import ReplicatePlan, each_block, heaviest
 
 EXACT = 2**24  # below this float32 counts without rounding, at half the memory
 
@@ -53,7 +53,7 @@ class ThresholdSteps:
         self.step = np.concatenate([step, step[labels] + self.rows])
         self.owner = np.concatenate([clusters, clusters[labels]])
         largest = int(np.bincount(clusters, minlength=1).max())
-        self.kind: type = np.float32 if largest * n_clusters < EXACT else np.float64  # weights add up to n_clusters
+        self.kind: type = np.float32 if largest * heaviest(n_clusters) < EXACT else np.float64
 
     @cached_property
     def matrix(self) -> Any:

@@ -110,6 +110,7 @@ family.add(
     SumTwin(
         post_columns=_post_gaps,
         finish=_debiased,
+        count=True,
         gaps=_gaps,
         undefined=lambda study, args, rows: (0.0, 2 if rows.any() else 1),
     ),

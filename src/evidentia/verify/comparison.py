@@ -17,6 +17,7 @@ from evidentia.verify.draws import Progress
 from evidentia.verify.evidence import Query, read_plain_queries, read_tune
 from evidentia.verify.figures import sheets_of_systems
 from evidentia.verify.folder import ResultFolder
+from evidentia.verify.intervals import EXACT, POISSON, said_of_bootstrap
 from evidentia.verify.plan import averaged
 from evidentia.verify.points import definitions, needs, unmet
 from evidentia.verify.record import INPUTS, STAMP, check_form, forms
@@ -32,10 +33,12 @@ def is_choice(value: object) -> bool:
 
 COMPARISON = "evidentia.comparison-manifest/2"
 SCHEMA = "evidentia.comparison/1"
+OPTIONS = forms("alpha", "ci", "design", "profile") | {
+    "on_mismatch": re.compile("error|intersect"),
+    "measures": is_choice,
+}
 MANIFEST = {
     **forms("schema", "profile", "seed", "resamples", "files", *STAMP),
-    "options": forms("alpha", "ci", "design", "profile")
-    | {"on_mismatch": re.compile("error|intersect"), "measures": is_choice},
     "systems": [forms("folder", "made_with", "name")],
     "inputs": INPUTS,
 }
@@ -91,7 +94,8 @@ def _system(path: Path, entry: Mapping[str, Any]) -> ComparedSystem:
 
 def _check_manifest(manifest: Mapping[str, Any], systems: Sequence[ComparedSystem], tally: Tally) -> None:
     """The manifest says nothing that nobody looks at, and its inputs are those of the systems, in their order."""
-    check_form("manifest.json", manifest, MANIFEST, tally)
+    options = OPTIONS | forms(*said_of_bootstrap(manifest["options"]))
+    check_form("manifest.json", manifest, MANIFEST | {"options": options}, tally)
     tally.exact("manifest.json: profile", manifest["profile"], _profile_name(manifest))
     options = manifest["options"]
     deciding = [] if options["profile"] is not None else ["profile"]
@@ -224,9 +228,10 @@ def _expected(
     progress: Progress | None,
 ) -> dict[str, Any]:
     options = manifest["options"]
-    terms = Terms(
-        PROFILES[_profile_name(manifest)], options["alpha"], options["ci"], manifest["resamples"], manifest["seed"]
-    )
+    bootstrap = options.get("bootstrap", EXACT)
+    tally.exact("manifest.json: options: bootstrap", bootstrap in {EXACT, POISSON}, True)
+    asked = options["alpha"], options["ci"], manifest["resamples"], manifest["seed"], bootstrap == POISSON
+    terms = Terms(PROFILES[_profile_name(manifest)], *asked)
     queries = systems[0].study.queries
     families = _families(compared, terms.profile, list(dict.fromkeys(query.criterion for query in queries)))
     wants = tuple(want for part in families.values() for want in part)
@@ -247,7 +252,7 @@ def _expected(
         **{"profile": _profile_name(manifest), "systems": [system.name for system in systems]},
         **{"seed": terms.seed, "resamples": terms.resamples, "alpha": terms.alpha},
         **{"queries": len(queries), "posts": len({query.post for query in queries}), "notes": []},
-        "interval": {"level": terms.level, "method": "t", "stratified_by_fold": False},
+        "interval": {"level": terms.level, "method": "t", "stratified_by_fold": False, **said_of_bootstrap(options)},
         **{"design": options["design"], "deltas": deltas},
     }
 

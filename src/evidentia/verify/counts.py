@@ -8,8 +8,8 @@ from evidentia.verify.study import Study
 from evidentia.verify.twins import COUNT, Column, SumTwin, TwinFamily, first
 
 family = TwinFamily("counts", dict.fromkeys(("Queries", "Positives"), COUNT))
-family.add("Queries", SumTwin(columns=lambda study, args: [study.everyone], finish=first))
-family.add("Positives", SumTwin(columns=lambda study, args: [study.label], finish=first))
+family.add("Queries", SumTwin(columns=lambda study, args: [study.everyone], finish=first, count=True))
+family.add("Positives", SumTwin(columns=lambda study, args: [study.label], finish=first, count=True))
 
 
 @family.share("PositiveRate")

@@ -114,6 +114,7 @@ class Terms:
     level: float
     resamples: int
     seed: int
+    poisson: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +129,7 @@ class Side:
     @cached_property
     def draws(self) -> Draws:
         """The draws of posts, the same for every system."""
-        return draws_of(self.study.queries, self.terms.resamples, self.terms.seed, stratified=False)
+        return draws_of(self.study.queries, self.terms.resamples, self.terms.seed, poisson=self.terms.poisson)
 
     @cached_property
     def _planner(self) -> Planner:

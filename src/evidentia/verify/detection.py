@@ -146,7 +146,10 @@ def _define_share(base: str, top: int, other: int) -> None:
 
 
 def _define_cell(base: str, at: int) -> None:
-    family.add(base, SumTwin(columns=lambda study, args: [cells(study, args)[at]], finish=first, population=_answered))
+    def columns(study: Study, args: Args) -> Sequence[Bools]:
+        return [cells(study, args)[at]]
+
+    family.add(base, SumTwin(columns=columns, finish=first, population=_answered, count=True))
 
 
 for base, (top, other) in SHARES.items():

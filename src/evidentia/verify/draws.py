@@ -6,7 +6,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from evidentia.array_types import Floats, Ints
 from evidentia.verify.evidence import Query
 from evidentia.verify.folder import as_numbers
+from evidentia.verify.poisson import Words, hashed, weights_by_name
 
 Progress = Callable[[int, int], None]
 
@@ -45,6 +46,33 @@ class Draws:
         for part in _ranges(self.resamples, max(self.posts, self.width)):
             yield part, partial(self.weights, part.start, part.stop)
 
+    def factors(self, totals: Floats) -> Floats:
+        """What numbers of things in replicates are multiplied by, which draw so many posts: nothing, they are as many."""
+        return np.ones(len(totals))
+
+    def first(self, count: int) -> list[int]:
+        """Some replicates to look at one by one; one without any post has nothing to look at."""
+        return [replicate for replicate in range(min(count, self.resamples)) if len(self.picks(replicate))]
+
+
+@dataclass(frozen=True, eq=False)
+class PoissonDraws(Draws):
+    """Resamples in which every post counts as often as its name says, so that they hold n posts on average only."""
+
+    names: Words = field(default_factory=lambda: hashed([]))
+
+    def picks(self, replicate: int) -> Ints:
+        """Every post as often as it counts."""
+        return np.repeat(np.arange(self.posts), self.weights(replicate, replicate + 1)[:, 0].astype(np.int64))
+
+    def weights(self, start: int, stop: int) -> Floats:
+        """How often each post counts: posts x replicates."""
+        return weights_by_name(self.names, self.seed, range(start, stop))
+
+    def factors(self, totals: Floats) -> Floats:
+        """To as many as there are posts; a replicate without any says nothing."""
+        return np.array([self.posts / total if total else np.nan for total in totals.tolist()])
+
 
 @dataclass(frozen=True)
 class LeftOut:
@@ -63,17 +91,31 @@ class LeftOut:
         for part in _ranges(self.posts, max(self.posts, self.width)):
             yield part, partial(self._weights, part)
 
+    def factors(self, totals: Floats) -> Floats:
+        """One post less is one post less."""
+        return np.ones(len(totals))
+
     def _weights(self, part: slice) -> Floats:
         weights = np.ones((self.posts, part.stop - part.start))
         weights[np.arange(part.start, part.stop), np.arange(part.stop - part.start)] = 0.0
         return weights
 
 
-def draws_of(queries: Sequence[Query], resamples: int, seed: int, *, stratified: bool) -> Draws:
+def draws_over(names: Sequence[str], resamples: int, seed: int, *, poisson: bool, width: int = 0) -> Draws:
+    """The plan over clusters of these names, in their order."""
+    everyone = (np.arange(len(names)),)
+    if poisson:
+        return PoissonDraws(len(names), resamples, seed, everyone, width, hashed(names))
+    return Draws(len(names), resamples, seed, everyone, width)
+
+
+def draws_of(
+    queries: Sequence[Query], resamples: int, seed: int, *, stratified: bool = False, poisson: bool = False
+) -> Draws:
     """The plan over the posts of these queries; strata are the folds in their own order."""
     posts = as_numbers({query.post for query in queries})
     if not stratified:
-        return Draws(len(posts), resamples, seed, (np.arange(len(posts)),))
+        return draws_over(posts, resamples, seed, poisson=poisson)
     place = {post: at for at, post in enumerate(posts)}
     members: dict[str, set[int]] = {}
     for query in queries:

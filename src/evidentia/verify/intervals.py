@@ -32,6 +32,7 @@ from evidentia.verify.tally import Tally
 from evidentia.verify.twins import NoTwinError, bounds_of
 
 INTERVAL = ("ci", "ci_method", "replicates_left_out")  # keys of an entry, beside some of its warnings
+EXACT, POISSON = "exact", "poisson"
 CELLS = 1 << 25  # replicate values held at once: 256 MB
 
 
@@ -44,16 +45,34 @@ class Settings:
     level: float
     method: str
     stratified: bool
+    bootstrap: str = EXACT
 
     @classmethod
     def of(cls, summary: Mapping[str, Any]) -> Settings:
-        """Read them."""
+        """Read them; before there were two bootstraps all were exact."""
         how = summary["interval"]
-        return cls(summary["resamples"], summary["seed"], how["level"], how["method"], how["stratified_by_fold"])
+        rest = how["level"], how["method"], how["stratified_by_fold"], how.get("bootstrap", EXACT)
+        return cls(summary["resamples"], summary["seed"], *rest)
+
+    @property
+    def poisson(self) -> bool:
+        """Whether posts are weighed by their names."""
+        return self.bootstrap == POISSON
+
+    def check(self, where: str, tally: Tally) -> None:
+        """There are two bootstraps, and only the exact one has strata and BCa intervals."""
+        plain = not self.stratified and self.method != "bca"
+        known = (EXACT, POISSON) if plain else (EXACT,)
+        tally.exact(f"{where}: bootstrap", self.bootstrap, self.bootstrap if self.bootstrap in known else EXACT)
 
     def draws(self, study: Study) -> Draws:
         """The draws of the posts of a study."""
-        return draws_of(study.queries, self.resamples, self.seed, stratified=self.stratified)
+        return draws_of(study.queries, self.resamples, self.seed, stratified=self.stratified, poisson=self.poisson)
+
+
+def said_of_bootstrap(options: Mapping[str, Any]) -> dict[str, Any]:
+    """What a result repeats of its options about the bootstrap: nothing, where it was made before there were two."""
+    return {key: options[key] for key in ("bootstrap",) if key in options}
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +90,7 @@ def check_intervals(folder: ResultFolder, study: Study, tally: Tally, progress: 
     settings, entries = Settings.of(folder.summary), folder.summary["measures"]
     for key in ("seed", "resamples"):
         tally.exact(f"manifest.json: {key}", folder.manifest.get(key), folder.summary[key])
+    settings.check("summary.json: interval", tally)
     if not settings.resamples:
         for name, entry in entries.items():
             _compare(name, entry, (None, None, None), [], tally)

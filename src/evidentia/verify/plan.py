@@ -153,7 +153,7 @@ class Planner:
             columns = [np.asarray(column, np.float64) for column in twin.post_columns(study, args, rows)]
         else:
             columns = [study.per_post(column, rows) for column in self._columns(twin, args)]
-        return Sums(np.array(columns), lambda sums: finish(sums, args))
+        return Sums(np.array(columns), lambda sums: finish(sums, args), count=twin.count)
 
     def _twin(self, definition: Definition) -> Twin:
         """The twin that knows the population: of a mean over criteria, that of what it averages."""
@@ -249,13 +249,13 @@ def check_loops(study: Study, draws: Draws, values: Mapping[tuple[str, Definitio
     """The first draws again as studies of their own, every query repeated as often as its post was drawn."""
     ends = np.cumsum(np.bincount(study.post, minlength=len(study.posts)))
     origin, rows = Planner(study), np.split(np.argsort(study.post, kind="stable"), ends[:-1])
-    for replicate in range(min(LOOPS, draws.resamples)):
+    for replicate in draws.first(LOOPS):
         picks = draws.picks(replicate)
         places = np.concatenate([rows[post] for post in picks])
         copies = np.repeat(np.arange(len(picks)), [len(rows[post]) for post in picks])
         repeated = [study.queries[place] for place in places]
         planner = Planner(Study(repeated, study.tune, study.by, [str(copy) for copy in copies]), origin)
-        block = WholeBlock(np.ones((len(planner.study.posts), 1)))
+        block = WholeBlock(np.ones((len(picks), 1)), draws.factors(np.full(1, float(len(picks)))))
         for (name, definition), drawn in values.items():
             value = None if np.isnan(drawn[replicate]) else float(drawn[replicate])
             again = point(planner.recipe(definition, planner.study.everyone), block)

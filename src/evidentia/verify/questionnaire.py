@@ -254,7 +254,7 @@ class ExpectedAnswers:
 
     def check_loops(self, tally: Tally) -> None:
         """Some replicates again, with the drawn participants written out."""
-        for replicate in range(min(LOOPS, self._draws.resamples) if self.recipes else 0):
+        for replicate in self._draws.first(LOOPS) if self.recipes else ():
             times = np.bincount(self._draws.picks(replicate), minlength=self._draws.posts)
             sheet = self.sheet.repeated(times)
             again = on_all([self.part(asked, sheet).recipe() for asked in self.recipes], len(sheet))

@@ -73,7 +73,7 @@ class AnswerContest:
 
     def check_loops(self, tally: Tally) -> None:
         """Some replicates again, with the drawn participants written out."""
-        for replicate in range(min(LOOPS, self._draws.resamples) if self.asked else 0):
+        for replicate in self._draws.first(LOOPS) if self.asked else ():
             times = np.bincount(self._draws.picks(replicate), minlength=self._draws.posts)
             first, second = (sheet.repeated(times) for sheet in self.sheets)
             again = on_all(list(self._recipes((first, second)).values()), len(first))

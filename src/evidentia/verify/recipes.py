@@ -22,9 +22,10 @@ def over(top: Floats, bottom: Floats) -> Floats:
 
 
 class Block(Protocol):
-    """Some replicates: how often each draws every post (posts x replicates)."""
+    """Some replicates: how often each draws every post (posts x replicates), and what scales their counts."""
 
     weights: Floats
+    factors: Floats
     swept: dict[object, Any]
 
     def sums(self, recipe: Sums) -> Floats:
@@ -40,15 +41,20 @@ class Recipe(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """A function of sums; ``start`` is the value on the run as it is, of a fit that sums only move."""
+    """A function of sums; ``start`` is the value on the run as it is, of a fit that sums only move.
+
+    A ``count`` is of another size where twice as much is drawn; its sums are scaled to as many posts as there are.
+    """
 
     columns: Floats  # statistics x posts
     finish: Finish
     start: float | None = None
+    count: bool = False
 
     def values(self, block: Block) -> Floats:
         """The finish of the sums."""
-        return self.finish(block.sums(self))
+        sums = block.sums(self)
+        return self.finish(sums * block.factors if self.count else sums)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +99,7 @@ class WholeBlock:
     """The run as it is: every post once."""
 
     weights: Floats
+    factors: Floats = field(default_factory=lambda: np.ones(1))
     swept: dict[object, Any] = field(default_factory=dict)
 
     def sums(self, recipe: Sums) -> Floats:
@@ -106,6 +113,7 @@ class DrawnBlock:
     """A block of draws; the sums of all recipes were taken in one product."""
 
     weights: Floats
+    factors: Floats
     products: Floats
     places: dict[int, Ints]
     swept: dict[object, Any] = field(default_factory=dict)
@@ -157,9 +165,10 @@ def replicated(
     matrix = np.array(table.columns, np.float64).reshape(-1, draws.posts)
 
     def work(rows: slice, weights: Floats) -> None:
-        block = DrawnBlock(weights, matrix @ weights, table.places)
+        factors = draws.factors(weights.sum(axis=0))
+        block = DrawnBlock(weights, factors, matrix @ weights, table.places)
         for at, recipe in enumerate(recipes):
-            values[at, rows] = recipe.values(block)
+            values[at, rows] = np.where(np.isnan(factors), np.nan, recipe.values(block))
 
     over_blocks(draws, work, report)
     return values

@@ -281,7 +281,7 @@ def check_curve_loops(
     recipes: Mapping[Want, CurveRecipe], draws: Draws, values: Mapping[Want, Floats], tally: Tally
 ) -> None:
     """Some replicates again, as rows that repeat the items of the drawn participants."""
-    for replicate in range(min(LOOPS, draws.resamples)):
+    for replicate in draws.first(LOOPS):
         times = np.bincount(draws.picks(replicate), minlength=draws.posts)
         rows = {id(run): run.repeated(times) for recipe in recipes.values() for run in recipe.runs}
         again = [replace(recipe, runs=tuple(rows[id(run)] for run in recipe.runs)) for recipe in recipes.values()]

@@ -21,7 +21,7 @@ from evidentia.results.selective_layout import BY_ITEM, CUT_OFFS, MATCHED, MEASU
 from evidentia.verify.deltas import delta_sheets
 from evidentia.verify.draws import Progress
 from evidentia.verify.folder import ResultFolder
-from evidentia.verify.intervals import DrawnNumber
+from evidentia.verify.intervals import DrawnNumber, said_of_bootstrap
 from evidentia.verify.items import CurveReading, ItemRows, read_items
 from evidentia.verify.limits import percentile_limits
 from evidentia.verify.questionnaire import ExpectedAnswers, name_of
@@ -51,6 +51,7 @@ BAND_COLUMNS = (
 def check_selective(folder: ResultFolder, tally: Tally, progress: Progress | None = None) -> None:
     """Recompute everything that a selective result folder says."""
     study = ItemStudy(folder.manifest, read_items(folder, "items.csv"))
+    study.interval.check("manifest.json: options", tally)
     recipes = recipes_of(study.wants, (study.items,))
     draws = study.draws(study.items)
     values = replicates({**recipes, **band_recipes(study.items, study.drawn)}, draws, progress)
@@ -99,7 +100,10 @@ class ExpectedItems:
                 gaps.setdefault((definition.measure.family, reason), []).append(definition.name(SELECTIVE))
         return {
             **{"schema": "evidentia.summary/1", "profile": "selective", "seed": how.seed, "resamples": how.resamples},
-            "interval": {"level": how.level, "method": how.method, "stratified_by_fold": False},
+            "interval": {
+                **{"level": how.level, "method": how.method, "stratified_by_fold": False},
+                **said_of_bootstrap(study.options),
+            },
             "dataset": self._dataset(),
             "measures": self._entries(),
             "not_computed": [{"family": of, "reason": why, "measures": names} for (of, why), names in gaps.items()],

@@ -24,8 +24,8 @@ from evidentia.results.sample_size import (
     no_interval_of_difference,
 )
 from evidentia.verify.deltas import judged
-from evidentia.verify.draws import Draws, LeftOut, Progress, counter
-from evidentia.verify.intervals import Basis, DrawnNumber, Settings, limits_of
+from evidentia.verify.draws import Draws, LeftOut, Progress, counter, draws_over
+from evidentia.verify.intervals import EXACT, Basis, DrawnNumber, Settings, limits_of
 from evidentia.verify.items import CurveReading, ItemRows
 from evidentia.verify.limits import SAME, percentile_limits, spread_out
 from evidentia.verify.recipes import Recipe, on_all, replicated
@@ -58,7 +58,12 @@ class ItemStudy:
     def interval(self) -> Settings:
         """How the intervals were made."""
         level, method = float(self.options["ci"]), self.options["ci_method"]
-        return Settings(int(self.manifest["resamples"]), int(self.manifest["seed"]), level, method, stratified=False)
+        size, seed, bootstrap = (
+            int(self.manifest["resamples"]),
+            int(self.manifest["seed"]),
+            self.options.get("bootstrap", EXACT),
+        )
+        return Settings(size, seed, level, method, stratified=False, bootstrap=bootstrap)
 
     @cached_property
     def questionnaire(self) -> Questionnaire | None:
@@ -157,8 +162,8 @@ class ItemStudy:
 
     def draws(self, items: ItemRows) -> Draws:
         """The draws of the clusters of a run, without strata."""
-        size, how = len(items.clusters), self.interval
-        return Draws(size, how.resamples, how.seed, (np.arange(size),), width=len(items))
+        how = self.interval
+        return draws_over(items.clusters, how.resamples, how.seed, poisson=how.poisson, width=len(items))
 
     @property
     def left_out(self) -> LeftOut:

@@ -79,6 +79,7 @@ class SumTwin(Twin):
     post_columns: PostColumns | None = None
     values: Callable[[Study, Args], Floats] | None = None  # of every query, where it is a mean of them
     gaps: Columns | None = None  # parts whose absolute values it adds up
+    count: bool = False  # it depends on how many there are, and not on shares alone
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
