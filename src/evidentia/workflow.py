@@ -222,6 +222,10 @@ def evaluate_tables(
     candidates_mapping: Mapping[str, str] | None = None,
     list_sep: str | None = None,
     uids: str = "run",
+    resamples: int = 0,
+    seed: int = 7,
+    ci: float = 0.95,
+    ci_method: Method = "auto",
     memory: str | int = "2GB",
     engine: str = "local",
     workers: int | None = None,
@@ -229,7 +233,7 @@ def evaluate_tables(
     command: str | None = None,
     progress: Progress | None = None,
 ) -> Evaluation:
-    """Compute the measures of a run in Parquet files that may be larger than memory, without intervals.
+    """Compute the measures of a run in Parquet files that may be larger than memory.
 
     Parameters
     ----------
@@ -241,6 +245,8 @@ def evaluate_tables(
         As in ``evaluate``.
     mapping, candidates_mapping, list_sep, uids
         As in ``read_run``.
+    resamples, seed, ci, ci_method
+        As in ``evaluate``; the bootstrap is the Poisson one.
     memory : str or int, default="2GB"
         How much memory all processes together may take, as a size or in bytes.
     engine : str, default="local"
@@ -298,6 +304,7 @@ def evaluate_tables(
             profile=profile,
             names=names,
             named=named is not None,
+            resampling=Resampling(resamples, seed, ci, ci_method, bootstrap="poisson" if resamples else "exact"),
             executor=executor,
             memory=limit,
             scratch=None if scratch is None else Path(scratch),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 NOT_IN_BLOCKS = (
     "Tables that are read block by block (a folder, --memory, --engine) go without --tune, --card, --thresholds, --labels, "
-    "--qrels, --run, --stratify, --delimiter and --ci-method. Leave these out, or evaluate a file in memory."
+    "--qrels, --run, --stratify, --delimiter and --bootstrap exact. Leave these out, or evaluate a file in memory."
 )
 
 
@@ -48,7 +48,12 @@ def evaluate(
     uids: options.Uids = "run",
     max_bytes: options.MaxBytes = options.MAX_BYTES,
     allow_disjoint: options.AllowDisjoint = False,
-    resamples: options.Resamples = 10_000,
+    resamples: Annotated[
+        int | None,
+        option(
+            "--resamples", "Bootstrap resamples of posts; 0: no intervals. Default: 10,000; of tables in blocks 1,000."
+        ),
+    ] = None,
     seed: options.SampleSeed = 7,
     ci: options.Level = 0.95,
     ci_method: Annotated[str, option("--ci-method", "auto (the best for each measure), percentile or bca.")] = "auto",
@@ -78,7 +83,7 @@ def evaluate(
     if measures and not named:
         raise InputError("--measures names nothing. Leave it out for all measures of the profile.")
     if run is not None and (memory or engine or workers or scratch or run.is_dir()):
-        if any((tune, card, thresholds, labels, qrels, trec_run, stratify, delimiter != ",", ci_method != "auto")):
+        if any((tune, card, thresholds, labels, qrels, trec_run, stratify, delimiter != ",", bootstrap == "exact")):
             raise InputError(NOT_IN_BLOCKS)
         with progress_bar("blocks", quiet=quiet or as_json) as progress:
             evaluation = workflow.evaluate_tables(
@@ -92,6 +97,10 @@ def evaluate(
                 mapping=options.mapping_of(mapping),
                 list_sep=list_sep,
                 uids=options.choice("--uids", uids, options.UIDS),
+                resamples=1_000 if resamples is None else resamples,
+                seed=seed,
+                ci=ci,
+                ci_method=options.choice("--ci-method", ci_method, options.BLOCK_INTERVALS),
                 memory=memory or "2GB",
                 engine=engine or "local",
                 workers=workers,
@@ -130,7 +139,7 @@ def evaluate(
             k=options.depths(k),
             dual=dual,
             thresholds=thresholds,
-            resamples=resamples,
+            resamples=10_000 if resamples is None else resamples,
             seed=seed,
             ci=ci,
             ci_method=options.choice("--ci-method", ci_method, options.INTERVALS),

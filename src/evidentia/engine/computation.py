@@ -118,7 +118,7 @@ class SpilledComputation(Computation):
         assert self.store is not None
         cells = candidate_cells(self.queries, self.wants)
         assert cells is not None
-        scores = _CellScores(self.store, cells.size)
+        scores = CellScores(self.store, cells.size)
         gold = [scores.read("gold", cell) for cell in range(cells.size)]
         steps = {
             columns: [
@@ -139,7 +139,7 @@ class SpilledComputation(Computation):
         self._candidate_steps = steps
 
 
-class _CellScores:
+class CellScores:
     """The scores of candidates, which every block has written cell by cell."""
 
     def __init__(self, store: ColumnStore, cells: int) -> None:
@@ -150,14 +150,33 @@ class _CellScores:
             self.starts[name] = (np.cumsum(lengths.ravel()) - lengths.ravel()).reshape(lengths.shape)
 
     def read(self, name: str, cell: int) -> Floats:
+        """The scores of a cell."""
         return self.store.ranges((name,), self.starts[name][:, cell], self.lengths[name][:, cell])
 
-    def chunks(self, name: str, cell: int) -> Any:
-        starts, lengths = self.starts[name][:, cell], self.lengths[name][:, cell]
-        chunk = np.cumsum(lengths) // CHUNK
-        for number in np.unique(chunk):
-            some = chunk == number
-            yield self.store.ranges((name,), starts[some], lengths[some])
+    def chunks(self, name: str, cell: int) -> Iterator[Floats]:
+        """The scores of a cell, some blocks at a time."""
+        for some in self._chunks(name, cell):
+            yield self.store.ranges((name,), self.starts[name][some, cell], self.lengths[name][some, cell])
+
+    def with_posts(self, name: str, cell: int) -> tuple[Floats, Ints]:
+        """The scores of a cell, and the posts that they are of."""
+        return self._with_posts(name, cell, np.ones(len(self.lengths[name]), np.bool_))
+
+    def chunks_with_posts(self, name: str, cell: int) -> Iterator[tuple[Floats, Ints]]:
+        """The same, some blocks at a time."""
+        return (self._with_posts(name, cell, some) for some in self._chunks(name, cell))
+
+    def _with_posts(self, name: str, cell: int, some: Bools) -> tuple[Floats, Ints]:
+        starts, lengths = self.starts[name][some, cell], self.lengths[name][some, cell]
+        posts = self.store.ranges((f"{name} posts",), starts, lengths)
+        offsets = np.cumsum([0, *self.store.lengths(("posts",))[:-1]])[some]
+        posts += np.repeat(offsets, lengths).astype(np.int32)
+        return self.store.ranges((name,), starts, lengths), posts
+
+    def _chunks(self, name: str, cell: int) -> Iterator[Bools]:
+        """The blocks that are read together."""
+        chunk = np.cumsum(self.lengths[name][:, cell]) // CHUNK
+        return (chunk == number for number in np.unique(chunk))
 
 
 def query_counts(queries: Queries, codes: Ints | None, groups: int) -> Iterator[Counts]:

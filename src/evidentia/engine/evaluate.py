@@ -20,16 +20,17 @@ from evidentia.engine.datasets import Dataset, dataset
 from evidentia.engine.executors import Executor
 from evidentia.engine.reduction import Job, Reduced, Totals, reduce_block
 from evidentia.engine.regrouping import regrouped
+from evidentia.engine.replicates import SpilledReplicates
 from evidentia.engine.specification import Labels, Shape, Specification, other_wants, plan_of
 from evidentia.errors import InputError, Problem, counted
 from evidentia.evaluation.curves import curves
 from evidentia.evaluation.estimates import EstimateBuilder
 from evidentia.evaluation.evaluate import defined_otherwise, other_definitions
-from evidentia.evaluation.intervals import Resampling
+from evidentia.evaluation.intervals import Intervals, Resampling, intervals
 from evidentia.measures import canonical, profile_named
 from evidentia.results import Evaluation
 from evidentia.results.curve import EVERY_CURVE
-from evidentia.stats.resampling import Progress
+from evidentia.stats.resampling import Progress, ResamplingPlan
 from evidentia.tables import Run
 from evidentia.tables.build import slice_of
 from evidentia.tables.cells import TEXT, converted
@@ -40,6 +41,8 @@ UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 PROCESS = 230 * 10**6  # what a process needs before it has read anything
 PER_ROW = 650  # bytes of a process for each row of a block
 PER_QUERY_HERE = 130  # bytes of this process for each query of the run, at the end
+NO_DRAWS = ResamplingPlan(0, 0, 0)  # figures have no bands here
+MOST_RESAMPLES = 2_000  # every block sends its sums in all of them
 FEWEST_ROWS = 20_000  # of a block: smaller ones cost more than they save
 
 
@@ -95,25 +98,31 @@ def evaluate_blocks(
     profile: str,
     names: Sequence[str],
     named: bool,
+    resampling: Resampling,
     executor: Executor,
     memory: int,
     scratch: Path | None = None,
     progress: Progress | None = None,
 ) -> Evaluation:
     """Compute the measures of a run in Parquet files within some memory; ``named`` where somebody asked for these alone."""
+    if resampling.resamples > MOST_RESAMPLES:
+        raise InputError(
+            f"Blocks take at most {MOST_RESAMPLES:,} resamples. Give --resamples {MOST_RESAMPLES} or fewer, or 0."
+        )
     run = dataset(tables.queries, "run")
     pool = None if tables.candidates is None else dataset(tables.candidates, "candidates")
     specification = Specification(profile, tuple(names), tables.by, labels_of(run, tables))
     columns = _columns_to_read(run, pool, tables)
     rows = rows_of_blocks(memory, executor.workers)
     with TemporaryDirectory(prefix="evidentia-", dir=scratch) as folder:
-        job, blocks = _blocks(Job(run, pool, *columns, tables.reading, specification), tables, rows, Path(folder))
+        job = Job(run, pool, *columns, tables.reading, specification, resampling.resamples, resampling.seed)
+        job, blocks = _blocks(job, tables, rows, Path(folder))
         joined = _Joined(ColumnStore(Path(folder)))
         for done, reduced in enumerate(executor.map(partial(reduce_block, job), blocks)):
             joined.add(reduced)
             if progress is not None:
                 progress(done + 1, len(blocks))
-        return _evaluation(joined, specification, memory, named=named)
+        return _evaluation(joined, job, resampling, memory, named=named)
 
 
 def rows_of_blocks(memory: int, workers: int) -> int:
@@ -209,8 +218,9 @@ class _Joined:
         self.notes.update(dict.fromkeys(reduced.notes))
 
 
-def _evaluation(joined: _Joined, specification: Specification, memory: int, *, named: bool) -> Evaluation:
+def _evaluation(joined: _Joined, job: Job, resampling: Resampling, memory: int, *, named: bool) -> Evaluation:
     """The result of all blocks together."""
+    specification = job.specification
     chosen = profile_named(specification.profile)
     assert joined.shape is not None
     _ensure_room(int(joined.totals.counts["flags",][2]), memory)
@@ -228,23 +238,24 @@ def _evaluation(joined: _Joined, specification: Specification, memory: int, *, n
         store=joined.store,
         wants=(*plan.wants, *others),
     )
-    resampling = Resampling(resamples=0)
-    estimates = EstimateBuilder(chosen, computation, {}, resampling).estimates(plan)
+    limits: Intervals = {}
+    if resampling.resamples:
+        replicates = SpilledReplicates(computation, job, joined.store.read(("posts",)))
+        limits = intervals(computation, replicates.each(plan.wants), resampling)
+    estimates = EstimateBuilder(chosen, computation, limits, resampling).estimates(plan)
     run = Run(queries=queries, frame=pl.DataFrame())
     drawn = EVERY_CURVE if not named else plan.curves
     return Evaluation(
         profile=chosen.name,
         seed=resampling.seed,
-        resamples=0,
+        resamples=resampling.resamples,
         interval=resampling.to_dict(),
         measures=MappingProxyType(estimates),
         not_computed=plan.not_computed(chosen),
         other_definitions=other_definitions(defined_otherwise(run, chosen, plan), computation, estimates),
         notes=tuple(joined.notes),
         dataset=_dataset(joined, specification.labels),
-        curves=curves(
-            queries, drawn, estimates.get("ECE"), resampling.level, resampling.plan(queries), counted=curve_counts
-        ),
+        curves=curves(queries, drawn, estimates.get("ECE"), resampling.level, NO_DRAWS, counted=curve_counts),
         resolve=partial(canonical, profile=chosen),
     )
 

@@ -20,6 +20,7 @@ from evidentia.engine.datasets import Dataset, Span, read_spans
 from evidentia.engine.specification import Groupings, Shape, Specification, asked, relabelled
 from evidentia.errors import InputError, Problem
 from evidentia.evaluation.cells import Cells, shared_cells
+from evidentia.evaluation.cluster_sums import ClusterSums
 from evidentia.evaluation.compute import add_statistics, macro_parts, population_key
 from evidentia.evaluation.plan import Grouping, Want
 from evidentia.evaluation.sample_counts import (
@@ -32,7 +33,7 @@ from evidentia.evaluation.sample_counts import (
 from evidentia.measures import Definition
 from evidentia.measures.core import Additive, Macro, Sweep
 from evidentia.stats.exact import ExactParts
-from evidentia.stats.poisson import cluster_keys
+from evidentia.stats.poisson import cluster_keys, poisson_weights
 from evidentia.tables import Run, read_run
 from evidentia.tables.files import Loaded
 from evidentia.tables.queries import Queries
@@ -51,6 +52,8 @@ class Job:
     candidate_columns: tuple[str, ...]
     reading: Mapping[str, Any]
     specification: Specification
+    resamples: int = 0
+    seed: int = 7
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,12 +90,15 @@ def reduce_block(job: Job, block: Block) -> Reduced:
     run = read_block(job, block)
     queries = relabelled(run.queries, job.specification.labels)
     groupings = Groupings(queries)
-    wants = tuple(groupings.wants(asked(job.specification, Shape.of(queries))))
+    pairs = asked(job.specification, Shape.of(queries))
+    wants = tuple(groupings.wants(pairs.both))
     added = add_statistics(queries, wants, block=len(queries))
     values = {("values", *key): rows.values[rows.counted] for key, rows in added.rows.items()}
     counted = {("counted", *key): np.packbits(rows.counted) for key, rows in added.rows.items()}
-    columns = _columns(queries) | values | counted | _candidates(queries, wants)
-    totals = Totals(added.parts, _counts(queries, wants))
+    columns = _columns(queries) | values | counted | _candidates(queries, wants, posts=job.resamples > 0)
+    totals = Totals(added.parts, _counts(queries, wants, squares=job.resamples > 0))
+    if job.resamples:
+        totals = totals.plus(_replicated(queries, tuple(groupings.wants(pairs.planned)), job))
     return Reduced(block.number, Shape.of(queries), totals, columns, dict(run.left_out), run.notes)
 
 
@@ -148,7 +154,23 @@ def _columns(queries: Queries) -> dict[Key, NDArray[Any]]:
     return {(name,): column for name, column in columns.items() if column is not None}
 
 
-def _counts(queries: Queries, wants: Sequence[Want]) -> dict[Key, Ints]:
+def _replicated(queries: Queries, wants: Sequence[Want], job: Job) -> Totals:
+    """The sums of every statistic in every replicate, and the weights of the posts."""
+    bases = [base for each in wants for base in _behind(queries, each)]
+    additive = {(d, g.columns): (d, g) for d, g in [*wants, *bases] if isinstance(d.kind, Additive)}
+    sums = ClusterSums(queries, list(additive.values()))
+    weights = poisson_weights(cluster_keys(queries.post_ids), job.seed, range(job.resamples)).astype(np.float64)
+    parts: dict[Key, ExactParts] = {("replicates", *key): part for key, part in sums.parts(weights).items()}
+    counts: dict[Key, Ints] = {("weights",): weights.sum(axis=0).astype(np.int64)}
+    for definition, grouping in wants:
+        if isinstance(definition.kind, Macro) and definition.kind.weighted:
+            ((_, crossed),) = _behind(queries, (definition, grouping))
+            positives = post_sizes(queries, np.flatnonzero(queries.label), crossed)
+            counts["positives", crossed.columns] = (positives.T @ weights).astype(np.int64)
+    return Totals(parts, counts)
+
+
+def _counts(queries: Queries, wants: Sequence[Want], *, squares: bool) -> dict[Key, Ints]:
     """Units, posts and their squares in every group of every population, and what groups hold whatever is asked."""
     counts: dict[Key, Ints] = {("flags",): np.array([not queries.complete, len(queries.post_ids), len(queries)])}
     for definition, grouping in (want for each in wants for want in (each, *_behind(queries, each))):
@@ -162,7 +184,7 @@ def _counts(queries: Queries, wants: Sequence[Want]) -> dict[Key, Ints]:
         if (name := ("size", *population_key(definition, grouping))) not in counts:
             counts[name] = np.stack(population_size(queries, definition.population, definition.args, grouping))
         name = ("squares", *squares_key(definition, grouping))
-        if name not in counts and not isinstance(definition.kind, Macro):
+        if squares and name not in counts and not isinstance(definition.kind, Macro):
             counts[name] = _squares(queries, definition, grouping)
     return counts
 
@@ -211,8 +233,8 @@ def candidate_cells(queries: Queries, wants: Sequence[Want], groupings: Grouping
     return cells[0]
 
 
-def _candidates(queries: Queries, wants: Sequence[Want]) -> dict[Key, NDArray[Any]]:
-    """The scores of gold and of other candidates, ascending within each cell, and how many each cell has."""
+def _candidates(queries: Queries, wants: Sequence[Want], *, posts: bool) -> dict[Key, NDArray[Any]]:
+    """The scores of gold and of other candidates cell by cell, with their posts where asked for, and how many each cell has."""
     cells = candidate_cells(queries, wants)
     pool = queries.candidates
     if cells is None or pool is None:
@@ -225,10 +247,9 @@ def _candidates(queries: Queries, wants: Sequence[Want]) -> dict[Key, NDArray[An
         held, of = owner[mask], scores[mask]
         order = np.argsort(held, kind="stable")
         counts = np.bincount(held, minlength=cells.size)
-        ordered = of[order]
-        for start, stop in zip(np.cumsum(counts) - counts, np.cumsum(counts), strict=True):
-            ordered[start:stop].sort()
-        columns[(name,)], columns[(f"{name} counts",)] = ordered, counts
+        columns[(name,)], columns[(f"{name} counts",)] = of[order], counts
+        if posts:
+            columns[(f"{name} posts",)] = np.repeat(queries.post.astype(np.int32), np.diff(pool.offsets))[mask][order]
     return columns
 
 

@@ -91,13 +91,27 @@ def other_wants(queries: Queries, plan: MeasurePlan, profile: str) -> tuple[Want
     return tuple((definition, OVERALL) for _, definition in defined_otherwise(run, profile_named(profile), plan))
 
 
+@dataclass(frozen=True)
+class Asked:
+    """Definitions with the columns that they are grouped by: those of the plan, and those that other profiles mean beside."""
+
+    planned: tuple[tuple[Definition, Columns], ...]
+    beside: tuple[tuple[Definition, Columns], ...]
+
+    @property
+    def both(self) -> tuple[tuple[Definition, Columns], ...]:
+        """All of them."""
+        return tuple(dict.fromkeys((*self.planned, *self.beside)))
+
+
 @lru_cache(maxsize=4)
-def asked(specification: Specification, shape: Shape) -> tuple[tuple[Definition, Columns], ...]:
-    """Every definition with the columns that it is grouped by, as any block can have them."""
+def asked(specification: Specification, shape: Shape) -> Asked:
+    """What every block is asked for, as any block can have it."""
     queries = empty_queries(shape, specification.labels)
     plan = plan_of(queries, specification)
-    wants = (*plan.wants, *other_wants(queries, plan, specification.profile))
-    return tuple(dict.fromkeys((definition, grouping.columns) for definition, grouping in wants))
+    others = other_wants(queries, plan, specification.profile)
+    planned, beside = (tuple((d, grouping.columns) for d, grouping in wants) for wants in (plan.wants, others))
+    return Asked(planned, beside)
 
 
 class Groupings:

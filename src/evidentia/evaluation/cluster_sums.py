@@ -17,7 +17,7 @@ from evidentia.evaluation.plan import OVERALL, Grouping, Key
 from evidentia.measures import Definition
 from evidentia.measures.core import Additive, Fit, Outcome, Statistic
 from evidentia.results.measure import Args
-from evidentia.stats.exact import add_up, powers_above, split
+from evidentia.stats.exact import ExactParts, add_up, powers_above, split
 from evidentia.stats.poisson import scale_to
 from evidentia.stats.resampling import heaviest
 from evidentia.tables.queries import Queries
@@ -73,10 +73,15 @@ class ClusterSums:
 
     def summed(self, weights: Floats) -> dict[Key, Floats]:
         """Every definition's sums: groups x replicates x columns."""
+        parts = self.parts(weights)
+        totals = {key: part.total() for key, part in parts.items()}
+        return {(d, g.columns): totals[_key(d, g.columns), g.columns] for d, g in self.wants}
+
+    def parts(self, weights: Floats) -> dict[tuple[object, Columns], ExactParts]:
+        """The same for every statistic, before anything is rounded: parts of several blocks of clusters may be added up."""
         products = {columns: table.products(weights) for columns, table in self.tables.items()}
         summed: dict[tuple[Columns, Columns], Floats] = {}
-        gathered: dict[tuple[object, ...], Floats] = {}
-        sums: dict[Key, Floats] = {}
+        gathered: dict[tuple[object, Columns], ExactParts] = {}
         for definition, grouping in self.wants:
             statistic = (_key(definition, grouping.columns), grouping.columns)
             table = self.tables[home := self.home[statistic]]
@@ -85,8 +90,7 @@ class ClusterSums:
                 summed[pair] = table.coarsened(products[home], grouping)
             if statistic not in gathered:
                 gathered[statistic] = table.gathered(summed[pair], statistic[0])
-            sums[definition, grouping.columns] = gathered[statistic]
-        return sums
+        return gathered
 
     def _finish(self, definition: Definition, grouping: Grouping, sums: Floats, factors: Floats | None) -> Floats:
         kind = definition.kind
@@ -211,14 +215,16 @@ class _SumTable:
             shaped = shaped.reshape(columns, *sizes, replicates).sum(axis=dropped)
         return shaped.reshape(columns, len(wanted), replicates)
 
-    def gathered(self, summed: Floats, statistic: object) -> Floats:
+    def gathered(self, summed: Floats, statistic: object) -> ExactParts:
         """A statistic's sums: groups x replicates x columns."""
         rows = self.rows[statistic]
-        sums = summed[self._place[rows]]
-        for column in range(rows.start, rows.stop):
-            if column in self._fine_of:
-                sums[column - rows.start] += summed[self._fine_of[column]]
-        return sums.transpose(1, 2, 0)
+        coarse = summed[self._place[rows]]
+        finer = [column for column in range(rows.start, rows.stop) if column in self._fine_of]
+        fine = np.zeros_like(coarse) if finer else None
+        for column in finer:
+            assert fine is not None
+            fine[column - rows.start] = summed[self._fine_of[column]]
+        return ExactParts(coarse.transpose(1, 2, 0), None if fine is None else fine.transpose(1, 2, 0))
 
 
 def _flat(rows: Floats, members: Ints, kind: type) -> NDArray[Any]:

@@ -168,14 +168,19 @@ class _Macro:
 
     def values(self, computed: dict[Key, Floats], weights: Floats) -> Floats:
         values = computed[self.base, self.crossed.columns].reshape(*self.shape, -1)
-        there = ~np.isnan(values)
-        shares = there.astype(float)
-        if self.positives is not None:
-            shares = shares * (self.positives @ weights).reshape(values.shape)
-        total = in_order(shares, 1)
-        top = in_order(np.where(there, values, 0.0) * shares, 1)
-        means: Floats = np.divide(top, total, out=np.full(total.shape, np.nan), where=total > 0)
-        return means
+        return mean_over_criteria(values, None if self.positives is None else self.positives @ weights)
+
+
+def mean_over_criteria(values: Floats, positives: Floats | None) -> Floats:
+    """The mean of values (groups x criteria x replicates) over the criteria where they are defined, weighed by positives."""
+    there = ~np.isnan(values)
+    shares = there.astype(float)
+    if positives is not None:
+        shares = shares * positives.reshape(values.shape)
+    total = in_order(shares, 1)
+    top = in_order(np.where(there, values, 0.0) * shares, 1)
+    means: Floats = np.divide(top, total, out=np.full(total.shape, np.nan), where=total > 0)
+    return means
 
 
 def _positives(queries: Queries, grouping: Grouping) -> Floats:

@@ -62,7 +62,7 @@ class ExactParts:
     def plus(self, other: ExactParts) -> ExactParts:
         """The sums of both."""
         if self.fine is None or other.fine is None:
-            return ExactParts(self.coarse + other.coarse, None)
+            return ExactParts(self.coarse + other.coarse, other.fine if self.fine is None else self.fine)
         return ExactParts(self.coarse + other.coarse, self.fine + other.fine)
 
 

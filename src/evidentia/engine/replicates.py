@@ -1,0 +1,254 @@
+"""Replicate values of a run of which only totals and narrow columns are left.
+
+What adds up was weighed where its rows were. What needs an order over all queries or candidates is weighed here: every unit is
+given the step of the sweep that it belongs to, and the weights of the units of a step are added, some replicates at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evidentia.array_types import Bools, Floats, Ints
+from evidentia.engine.columns import ColumnStore
+from evidentia.engine.computation import CHUNK, CellScores, SpilledComputation
+from evidentia.engine.reduction import Job, candidate_cells
+from evidentia.evaluation.cluster_sums import defined
+from evidentia.evaluation.compute import macro_parts
+from evidentia.evaluation.plan import Grouping, Key, Want
+from evidentia.evaluation.replicates import Replicated, has_gaps, mean_over_criteria
+from evidentia.measures import Definition
+from evidentia.measures.core import Additive, Fit, Macro, Sweep
+from evidentia.stats.exact import powers_above, split
+from evidentia.stats.poisson import Words, poisson_weights, scale_to
+from evidentia.stats.resampling import in_threads
+from evidentia.stats.segments import cumulated
+from evidentia.stats.sweeps import Counts
+
+AT_ONCE = 64  # replicates whose weights are in memory at once: a post's are one line of the cache
+CELLS = 1 << 25  # numbers of a sweep in work at once
+POSTS = 1 << 14  # posts whose fits are added up at once
+
+
+@dataclass
+class SpilledReplicates:
+    """The replicate values of every definition of a plan."""
+
+    computation: SpilledComputation
+    job: Job
+    keys: Words
+
+    def each(self, wants: Sequence[Want]) -> Iterator[Replicated]:
+        """The replicate values of each wanted pair; sums of absolute gaps give their gaps."""
+        totals = self.computation.totals.counts["weights",].astype(np.float64)
+        self.empty: Bools = totals == 0
+        self.factors = scale_to(len(self.keys), totals)
+        values: dict[Key, Floats] = {}
+        bases = [self._base(each) for each in wants if isinstance(each[0].kind, Macro)]
+        plain = {(d, g.columns): (d, g) for d, g in [*wants, *bases] if not isinstance(d.kind, Macro)}.values()
+        values |= self._swept([each for each in plain if isinstance(each[0].kind, Sweep)])
+        for definition, grouping in plain:
+            key = (definition, grouping.columns)
+            if isinstance(definition.kind, Fit):
+                values[key] = self._fitted(definition.kind, grouping)
+            elif isinstance(definition.kind, Additive) and not has_gaps(definition):
+                values[key] = self._added(definition, definition.kind, grouping)
+        for definition, grouping in wants:
+            kind = definition.kind
+            if isinstance(kind, Additive) and kind.gaps is not None:
+                gaps = kind.gaps(self._sums(kind, definition, grouping), definition.args)
+                yield Replicated(definition, grouping, np.empty((0, 0)), gaps=gaps)
+                continue
+            made = (
+                self._macro(definition, grouping, values)
+                if isinstance(kind, Macro)
+                else values[definition, grouping.columns]
+            )
+            made[..., self.empty] = np.nan
+            yield Replicated(definition, grouping, made)
+
+    def _base(self, want: Want) -> Want:
+        definition, grouping = want
+        assert isinstance(definition.kind, Macro)
+        base, criteria = macro_parts(self.computation.queries, definition, definition.kind)
+        return base, grouping.crossed(criteria)
+
+    def _sums(self, kind: Additive, definition: Definition, grouping: Grouping) -> Floats:
+        statistic = kind.statistic.key(definition.args)
+        return self.computation.totals.sums["replicates", statistic, grouping.columns].total()
+
+    def _added(self, definition: Definition, kind: Additive, grouping: Grouping) -> Floats:
+        sums = self._sums(kind, definition, grouping)
+        if kind.sized:
+            sums = sums * self.factors[:, None]
+        return defined(kind.finish(sums, definition.args))
+
+    def _macro(self, definition: Definition, grouping: Grouping, values: dict[Key, Floats]) -> Floats:
+        assert isinstance(definition.kind, Macro)
+        base, crossed = self._base((definition, grouping))
+        criteria = len(crossed) // len(grouping)
+        own = values[base, crossed.columns].reshape(len(grouping), criteria, -1)
+        heavy = None
+        if definition.kind.weighted:
+            heavy = self.computation.totals.counts["positives", crossed.columns].astype(np.float64)
+        return mean_over_criteria(own, heavy)
+
+    def _parts(self, size: int = AT_ONCE) -> Iterator[tuple[slice, NDArray[np.uint8]]]:
+        """The weights of all posts, some replicates at a time."""
+        for start in range(0, self.job.resamples, size):
+            rows = slice(start, min(start + size, self.job.resamples))
+            yield rows, poisson_weights(self.keys, self.job.seed, range(rows.start, rows.stop))
+
+    def _fitted(self, kind: Fit, grouping: Grouping) -> Floats:
+        """One Newton step of every group in every replicate."""
+        queries = self.computation.queries
+        assert queries.prob is not None
+        members: list[Any] = [slice(None)]
+        if grouping.codes is not None:
+            members = [np.flatnonzero(grouping.codes == code) for code in range(len(grouping))]
+        scores = [kind.score(queries.prob[mine], queries.label[mine]) for mine in members]
+        largest = [np.abs(score.columns).max(axis=0, initial=0.0) for score in scores if score is not None]
+        bounds = powers_above(np.max(largest, axis=0)) if largest else np.ones(1)
+        rows = [np.full(self.job.resamples, np.nan) for _ in scores]
+        for code, (score, mine) in enumerate(zip(scores, members, strict=True)):
+            if score is not None:
+                sums = self._weighed(score.columns, queries.post[mine], bounds)
+                rows[code] = kind.step(score.at, sums[None])[0]
+        return np.stack(rows)
+
+    def _weighed(self, columns: Floats, posts: Ints, bounds: Floats) -> Floats:
+        """Weighted sums of columns of rows that stand post by post: replicates x columns."""
+        totals = np.zeros((2, self.job.resamples, columns.shape[1]))
+        for start in range(0, int(posts.max(initial=-1)) + 1, POSTS):
+            first, last = np.searchsorted(posts, [start, start + POSTS])
+            if first == last:
+                continue
+            at = posts[first:last] - start
+            weights = poisson_weights(self.keys[start : start + POSTS], self.job.seed, range(self.job.resamples))
+            heavy = weights.astype(np.float64)
+            for which, part in enumerate(split(columns[first:last], bounds)):
+                by_post = np.stack([np.bincount(at, column, minlength=len(heavy)) for column in part.T], axis=1)
+                totals[which] += heavy.T @ by_post
+        summed: Floats = totals[0] + totals[1]
+        return summed
+
+    def _swept(self, wants: Sequence[Want]) -> dict[Key, Floats]:
+        """The values of sweeps; those over the same units in the same groups share their steps."""
+        shared: dict[tuple[object, tuple[str, ...]], list[Want]] = {}
+        for definition, grouping in wants:
+            level = definition.args.get("level") == "candidate"
+            shared.setdefault((level, grouping.columns), []).append((definition, grouping))
+        values: dict[Key, Floats] = {}
+        for (of_candidates, _), members in shared.items():
+            grouping = members[0][1]
+            sources = self._candidates(grouping) if of_candidates else self._queries(grouping)
+            rows: dict[Definition, list[Floats]] = {definition: [] for definition, _ in members}
+            for units in sources:
+                steps = _WeightedSteps(units, self.computation.store)
+                parts = [steps.values(list(rows), weights) for _, weights in self._parts()]
+                for at, definition in enumerate(rows):
+                    rows[definition].append(np.concatenate([part[at] for part in parts]))
+            values |= {(definition, grouping.columns): np.stack(of_group) for definition, of_group in rows.items()}
+        return values
+
+    def _queries(self, grouping: Grouping) -> Iterator[_Units]:
+        queries = self.computation.queries
+        assert queries.scores is not None
+        for code in range(len(grouping)):
+            mine: Any = slice(None) if grouping.codes is None else grouping.codes == code
+            scores, posts, gold = queries.scores[mine], queries.post[mine], queries.label[mine]
+            yield _Units(scores[gold], posts[gold], [(scores[~gold], posts[~gold])])
+
+    def _candidates(self, grouping: Grouping) -> Iterator[_Units]:
+        assert self.computation.store is not None
+        cells = candidate_cells(self.computation.queries, self.computation.wants)
+        assert cells is not None
+        scores = CellScores(self.computation.store, cells.size)
+        groups = cells.groups[grouping.columns]
+        for code in range(len(grouping)):
+            members = np.flatnonzero(groups == code)
+            gold = [scores.with_posts("gold", int(cell)) for cell in members]
+            others = (part for cell in members for part in scores.chunks_with_posts("other", int(cell)))
+            joined = [np.concatenate([each[i] for each in gold]) for i in range(2)]
+            yield _Units(joined[0], joined[1], others)
+
+
+@dataclass(frozen=True, eq=False)
+class _Units:
+    """The positives of a sweep with their posts, and the other units part by part."""
+
+    scores: Floats
+    posts: Ints
+    others: Iterable[tuple[Floats, Ints]]
+
+
+@dataclass(frozen=True, eq=False)
+class _Stretch:
+    """Units in the order of their steps: where the units of each step that occurs start, and which step it is."""
+
+    posts: Ints
+    starts: Ints
+    steps: Ints
+
+    @classmethod
+    def of(cls, step: NDArray[Any], posts: Ints) -> _Stretch:
+        """The units by their steps."""
+        order = np.argsort(step, kind="stable")
+        step = step[order]
+        starts = np.flatnonzero(np.append(True, step[1:] != step[:-1])[: len(step)])
+        return cls(posts[order], starts, step[starts])
+
+    def add(self, weights: NDArray[np.uint8], totals: NDArray[np.int32]) -> None:
+        """Add the weights of the units to their steps."""
+        if len(self.posts):
+            totals[self.steps] += np.add.reduceat(weights[self.posts], self.starts, axis=0, dtype=np.int32)
+
+
+class _WeightedSteps:
+    """The steps of a sweep for any weighting of the posts; a step is a score that positives have, highest first."""
+
+    def __init__(self, units: _Units, store: ColumnStore | None) -> None:
+        ascending, place = np.unique(units.scores, return_inverse=True)
+        self.size = len(ascending)
+        self.positives = _Stretch.of(self.size - 1 - place, units.posts)
+        self.others: list[_Stretch] = []
+        for scores, posts in units.others:
+            for at in range(0, len(scores), CHUNK):
+                part = scores[at : at + CHUNK]
+                reached = np.searchsorted(ascending, part, side="right")
+                tied = np.zeros(len(part), np.bool_)
+                some = reached > 0
+                tied[some] = ascending[reached[some] - 1] == part[some]
+                step = (2 * (self.size - reached) + tied).astype(np.int32)
+                self.others.append(_Stretch.of(step, posts[at : at + CHUNK]))
+
+    def values(self, definitions: Sequence[Definition], weights: NDArray[np.uint8]) -> list[Floats]:
+        """The values of definitions in the replicates of these weights."""
+        gained = np.zeros((self.size + 1, weights.shape[1]), np.int32)
+        passed = np.zeros((2 * self.size + 2, weights.shape[1]), np.int32)
+        self.positives.add(weights, gained)
+        for part in self.others:
+            part.add(weights, passed)
+        width = max(1, min(weights.shape[1], CELLS // (self.size + 1)))
+        slices = [(slice(at, at + width),) for at in range(0, weights.shape[1], width)]
+
+        def finish(of: slice) -> list[Floats]:
+            counts = _counts(gained[:, of], passed[0::2, of], passed[1::2, of])
+            values = []
+            for definition in definitions:
+                assert isinstance(definition.kind, Sweep)
+                values.append(defined(definition.kind.finish(counts, definition.args)))
+            return values
+
+        parts = list(in_threads(finish, slices))
+        return [np.concatenate([part[at] for part in parts]) for at in range(len(definitions))]
+
+
+def _counts(gained: NDArray[np.int32], above: NDArray[np.int32], tied: NDArray[np.int32]) -> Counts:
+    steps, beside = gained.astype(np.float64), tied.astype(np.float64)
+    passed = above + beside
+    return Counts(cumulated(steps), cumulated(passed), steps, passed, beside)
