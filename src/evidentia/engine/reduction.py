@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from evidentia.array_types import Floats, Ints
@@ -39,6 +38,7 @@ from evidentia.tables.files import Loaded
 from evidentia.tables.queries import Queries
 
 Key = tuple[object, ...]
+ROW = "__row__"  # of a copy: where the row was
 Code = np.int16  # groups of one column are few; crossing them widens
 
 
@@ -109,32 +109,42 @@ def read_block(job: Job, block: Block) -> Run:
     if job.candidates is not None and block.candidates:
         candidates = _loaded(job.candidates, block.candidates, job.candidate_columns)
     elif job.candidates is not None:
-        empty = pl.DataFrame(schema={c: job.candidates.schema[c] for c in job.candidate_columns})
         raise InputError(
-            Problem("NO_CANDIDATES", f"{queries.name} has posts of which no candidate is there: {empty.width}")
+            Problem(
+                "NO_CANDIDATES",
+                f"{job.candidates.name} has no candidate of any query from {_ends(queries)}. Add them, or leave out those queries.",
+            )
         )
     run = read_run(queries, candidates=candidates, allow_disjoint=True, **job.reading)
     if run.tune is not None:
         raise InputError(
             Problem(
                 "TUNE_ROWS",
-                f"{queries.name} has TUNE rows, which are read in memory only. Leave out --memory and --engine.",
+                f"{queries.name} has TUNE rows (from {_ends(queries)}), which are read in memory only. Leave out --memory and "
+                "--engine.",
             )
         )
     return run
 
 
 def _loaded(table: Dataset, spans: Sequence[Span], columns: Sequence[str]) -> Loaded:
-    """The rows of some spans, which know their places in the files."""
-    frame = read_spans(table, spans, columns)
+    """The rows of some spans, which know their places in the files as they were given."""
+    if table.origin is not None:
+        frame = read_spans(table, spans, (*columns, ROW))
+        rows, origin = frame[ROW].to_numpy(), table.origin
+        return Loaded(origin.name, frame.drop(ROW), lambda row: origin.place(int(rows[row])))
     starts = np.cumsum([0, *(span.stop - span.start for span in spans)])
 
     def place(row: int) -> str:
         at = int(np.searchsorted(starts, row, side="right")) - 1
         return spans[at].file.place(spans[at].start + row - int(starts[at]))
 
-    names = dict.fromkeys(span.file.name for span in spans)
-    return Loaded(next(iter(names)) if len(names) == 1 else f"{next(iter(names))} to {list(names)[-1]}", frame, place)
+    return Loaded(table.name, read_spans(table, spans, columns), place)
+
+
+def _ends(table: Loaded) -> str:
+    """The first and the last row of a block, for messages."""
+    return f"{table.place(0)} to {table.place(table.frame.height - 1)}"
 
 
 def _columns(queries: Queries) -> dict[Key, NDArray[Any]]:
