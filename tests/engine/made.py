@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -16,8 +17,9 @@ import polars as pl
 import evidentia
 from evidentia.engine import evaluate as engine
 from evidentia.engine.evaluate import Tables, evaluate_blocks
+from evidentia.evaluation.intervals import Resampling
 from evidentia.measures import profile_named
-from evidentia.results import Evaluation
+from evidentia.results import Curve, Evaluation
 from evidentia.synth import synthetic_run
 
 # one of each way to compute a measure, and of each table and column that they read
@@ -40,7 +42,7 @@ CURVES = ("reliability", "roc", "pr", "roc_points")  # those of operating points
 PER_QUERY, CANDIDATES = "per_query.parquet", "candidates.parquet"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Made:
     """The tables of a run, in memory and in a file each."""
 
@@ -52,6 +54,11 @@ class Made:
     def files(self) -> tuple[Path, Path]:
         """The file of each table."""
         return self.folder / PER_QUERY, self.folder / CANDIDATES
+
+    @cached_property
+    def expected(self) -> Evaluation:
+        """What all layouts of this run must come to: its evaluation in memory."""
+        return in_memory(*self.files)
 
 
 def made(folder: Path, **settings: Any) -> Made:
@@ -91,7 +98,8 @@ def in_memory(queries: object, candidates: object = None, *, by: tuple[str, ...]
     """The evaluation that all others must equal."""
     reading = {name: options.pop(name) for name in ("mapping", "list_sep", "uids") if name in options}
     run = evidentia.read_run(queries, candidates=candidates, by=by, allow_disjoint=True, **reading)
-    return evidentia.evaluate(run, resamples=0, **({"measures": MEASURES} | options))
+    options = {"measures": MEASURES, "resamples": 0, "bootstrap": "poisson"} | options
+    return evidentia.evaluate(run, **options)
 
 
 def in_blocks(
@@ -103,6 +111,7 @@ def in_blocks(
     measures: Sequence[str] | None = MEASURES,
     executor: Any = None,
     scratch: Path | None = None,
+    resamples: int = 0,
     **reading: Any,
 ) -> Evaluation:
     """The evaluation in blocks of about so many rows, in this process."""
@@ -112,6 +121,7 @@ def in_blocks(
             profile=profile,
             names=profile_named(profile).names() if measures is None else measures,
             named=measures is not None,
+            resampling=Resampling(resamples, bootstrap="poisson"),
             executor=executor or Here(),
             memory=2 * 10**9,
             scratch=scratch,
@@ -123,8 +133,14 @@ def numbers(evaluation: Evaluation) -> dict[str, str]:
     summary = evaluation.to_dict()
     parts = {f"{part} {name}": value for part in ("measures",) for name, value in summary[part].items()}
     parts |= {part: summary[part] for part in ("not_computed", "other_definitions", "dataset", "notes")}
-    parts |= {f"curve {curve.name}": curve.columns for curve in evaluation.curves if curve.name in CURVES}
+    parts |= {f"curve {curve.name}": _without_band(curve) for curve in evaluation.curves if curve.name in CURVES}
     return {name: repr(value) for name, value in parts.items()}
+
+
+def _without_band(curve: Curve) -> dict[str, object]:
+    """The columns of a curve; blocks draw no bands around those of sweeps."""
+    band = {"low", "high"} if curve.name in {"roc", "pr"} else set()
+    return {name: column for name, column in curve.columns.items() if name not in band}
 
 
 def same(one: Evaluation, other: Evaluation) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from unittest.mock import patch
 
 import polars as pl
+import pyarrow.parquet as pq
 import pytest
 
 from cli.command import Ran, evidentia, evidentia_apart, refused
@@ -14,8 +16,7 @@ from engine.made import MEASURES, Here, Made, blocks_of, in_parts
 from evidentia.engine.executors import LocalProcesses
 
 Change = Callable[[pl.DataFrame], pl.DataFrame]
-FILES = 40
-BAD = "part-036.parquet"  # file 37 of 40
+BAD = "part-006.parquet"  # file 7 of 8
 
 
 @pytest.fixture
@@ -25,12 +26,23 @@ def here() -> Iterator[None]:
         yield
 
 
-@pytest.fixture
-def tables(run: Made, tmp_path: Path) -> Path:
-    """Both tables in 40 files each, of which candidates have several row groups."""
+@pytest.fixture(scope="module")
+def written(run: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Both tables in 8 files each, of which candidates have several row groups."""
+    folder = tmp_path_factory.mktemp("written")
     for name, frame, group in (("queries", run.per_query, None), ("candidates", run.candidates, 10)):
-        cuts = [frame.height * part // FILES for part in range(1, FILES)]
-        in_parts(frame, tmp_path / "in" / name, cuts, group=group)
+        in_parts(frame, folder / name, even_cuts(frame, 8), group=group)
+    return folder
+
+
+def even_cuts(frame: pl.DataFrame, files: int) -> list[int]:
+    return [frame.height * part // files for part in range(1, files)]
+
+
+@pytest.fixture
+def tables(written: Path, tmp_path: Path) -> Path:
+    """A copy of both tables, to be spoilt."""
+    shutil.copytree(written, tmp_path / "in")
     return tmp_path
 
 
@@ -71,19 +83,23 @@ def test_files_that_are_empty_or_of_another_kind(tables: Path, here: None) -> No
     refused(evaluated(tables), "part-003.parquet is not a whole", "part-007.parquet is not a whole")
 
 
-@pytest.mark.parametrize("table", ["queries", "candidates"])
-def test_a_row_group_whose_bytes_are_damaged(table: str, tables: Path, here: None) -> None:
+@pytest.mark.parametrize(("table", "column"), [("queries", "prob"), ("candidates", "score")])
+def test_a_row_group_whose_bytes_are_damaged(table: str, column: str, tables: Path, here: None) -> None:
     path = tables / "in" / table / BAD
     content = bytearray(path.read_bytes())
-    middle = len(content) // 3
-    content[middle : middle + 200] = bytes(255 - byte for byte in content[middle : middle + 200])
+    group = pq.read_metadata(path).row_group(0)
+    chunk = next(chunk for chunk in map(group.column, range(group.num_columns)) if chunk.path_in_schema == column)
+    start = chunk.dictionary_page_offset or chunk.data_page_offset
+    content[start : start + chunk.total_compressed_size] = b"\xff" * chunk.total_compressed_size
     path.write_bytes(content)
-    refused(evaluated(tables), BAD, "row group", "damaged")
+    refused(evaluated(tables), f"{BAD} cannot be read", f"of {BAD} (row group ", "damaged")
 
 
-def test_a_column_of_another_type_in_one_file(tables: Path, here: None) -> None:
-    changed(tables, "queries", lambda frame: frame.with_columns(pl.col("prob").cast(pl.String)))
-    refused(evaluated(tables), f"{BAD} 'prob' is String, not Float64", "part-000.parquet")
+def test_a_column_of_another_type_in_file_37_of_40(tables: Path, run: Made, here: None) -> None:
+    in_parts(run.per_query, tables / "in" / "queries", even_cuts(run.per_query, 40))
+    as_text = pl.col("prob").cast(pl.String)
+    changed(tables, "queries", lambda frame: frame.with_columns(as_text), "part-036.parquet")
+    refused(evaluated(tables), "part-036.parquet 'prob' is String, not Float64", "part-000.parquet")
 
 
 def test_a_column_that_one_file_lacks(tables: Path, here: None) -> None:
@@ -111,7 +127,7 @@ def test_a_post_in_two_folds(tables: Path, run: Made, here: None) -> None:
 def test_a_query_twice_in_different_files(tables: Path, here: None) -> None:
     again = pl.read_parquet(tables / "in" / "queries" / "part-002.parquet").head(1)
     changed(tables, "queries", lambda frame: pl.concat([frame, again]))
-    refused(evaluated(tables), BAD, "part-002.parquet")
+    refused(evaluated(tables), f"row 10 of {BAD} (row group 1)", "repeating")
 
 
 def test_a_candidate_of_no_query(tables: Path, here: None) -> None:
@@ -131,8 +147,9 @@ def test_marks_that_contradict_gold(tables: Path, here: None) -> None:
 
 def test_tune_rows(tables: Path, here: None) -> None:
     for path in (tables / "in" / "queries").iterdir():
-        split = "TUNE" if path.name == BAD else "EVAL"
-        changed(tables, "queries", lambda frame, split=split: frame.with_columns(split=pl.lit(split)), path.name)
+        changed(tables, "queries", lambda frame: frame.with_columns(split=pl.lit("EVAL")), path.name)
+    tuned = (1 - pl.col("fold")).alias("fold"), pl.lit("TUNE").alias("split")
+    changed(tables, "queries", lambda frame: pl.concat([frame, frame.with_columns(tuned)]))
     refused(evaluated(tables), "TUNE rows", BAD)
 
 
@@ -148,7 +165,7 @@ def test_a_score_that_is_no_number(tables: Path, here: None) -> None:
 
 
 def test_posts_without_candidates(tables: Path, here: None) -> None:
-    for part in range(30, 40):
+    for part in range(5, 8):
         (tables / "in" / "candidates" / f"part-{part:03}.parquet").unlink()
     refused(evaluated(tables), "candidate")
 
@@ -159,7 +176,7 @@ def test_scattered_tables_leave_no_copy(tables: Path, run: Made, here: None) -> 
     in_parts(
         first_row("prob", float("nan"))(run.per_query.reverse().sort("criterion_id")), tables / "in" / "queries", [30]
     )
-    refused(evaluated(tables), "prob", "part-000.parquet")
+    refused(evaluated(tables), "prob", "row 1 of part-000.parquet (row group 1)")
 
 
 def test_a_folder_without_parquet(tables: Path, here: None) -> None:

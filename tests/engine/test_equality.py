@@ -10,15 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.made import MEASURES, Made, in_blocks, in_memory, in_parts, made, same
-from evidentia.results import Evaluation
 from sampling import examples
 
 KEY = ["post_id", "criterion_id"]
 
 
 @pytest.mark.parametrize("rows", [1, 400, 10**6])
-def test_blocks_of_any_size(rows: int, run: Made, expected: Evaluation) -> None:
-    same(in_blocks(*run.files, rows=rows), expected)
+def test_blocks_of_any_size(rows: int, run: Made) -> None:
+    same(in_blocks(*run.files, rows=rows), run.expected)
 
 
 def test_every_measure_of_the_contract(run: Made) -> None:
@@ -35,6 +34,13 @@ def test_every_measure_of_every_profile_with_slices(profile: str, tmp_path: Path
     )
 
 
+@pytest.mark.parametrize("layout", ["ordered", "scattered"])
+def test_intervals(layout: str, run: Made, tmp_path: Path) -> None:
+    queries = run.per_query if layout == "ordered" else run.per_query.sample(fraction=1, shuffle=True, seed=3)
+    folder = in_parts(queries, tmp_path / "queries", [11, 50])
+    same(in_blocks(folder, run.files[1], resamples=70), in_memory(*run.files, resamples=70))
+
+
 def test_slices(run: Made) -> None:
     by = ("subreddit", "length_band")
     same(in_blocks(*run.files, by=by), in_memory(*run.files, by=by))
@@ -48,21 +54,22 @@ def test_without_candidates(run: Made) -> None:
 def test_sentences_alone(run: Made, tmp_path: Path) -> None:
     """A row per sentence of a query: gold from the marks, rankings from the scores."""
     long = run.candidates.join(run.per_query.select(*KEY, "prob"), on=KEY, how="left", maintain_order="left")
-    folder = in_parts(long, tmp_path / "long", range(0, long.height, 317))
+    long.write_parquet(tmp_path / "long.parquet")
+    folder = in_parts(long, tmp_path / "parts" / "long.parquet", range(0, long.height, 317))
     names = ("AUROC", "AUROC(level=candidate)", "AUPRC(level=candidate)", "nDCG@10", "MRR", "Brier", "Recall@5")
-    same(in_blocks(folder, measures=names), in_memory(long, measures=names))
+    same(in_blocks(folder, measures=names), in_memory(tmp_path / "long.parquet", measures=names))
 
 
-def test_a_query_that_two_files_share(run: Made, expected: Evaluation, tmp_path: Path) -> None:
+def test_a_query_that_two_files_share(run: Made, tmp_path: Path) -> None:
     queries = in_parts(run.per_query, tmp_path / "queries", [1, 2, 3, 30])
     candidates = in_parts(run.candidates, tmp_path / "candidates", [5, 6, 700])
-    same(in_blocks(queries, candidates), expected)
+    same(in_blocks(queries, candidates), run.expected)
 
 
-def test_candidates_whose_files_are_in_another_order(run: Made, expected: Evaluation, tmp_path: Path) -> None:
+def test_candidates_whose_files_are_in_another_order(run: Made, tmp_path: Path) -> None:
     by_post = run.candidates.partition_by("post_id", maintain_order=True)
     turned = pl.concat(reversed(by_post))
-    same(in_blocks(run.files[0], in_parts(turned, tmp_path / "candidates", [100, 600])), expected)
+    same(in_blocks(run.files[0], in_parts(turned, tmp_path / "candidates", [100, 600])), run.expected)
 
 
 def test_a_fold_that_only_the_names_of_folders_tell(run: Made, tmp_path: Path) -> None:
@@ -72,11 +79,11 @@ def test_a_fold_that_only_the_names_of_folders_tell(run: Made, tmp_path: Path) -
     same(in_blocks(tmp_path / "queries", tmp_path / "candidates"), in_memory(*run.files))
 
 
-def test_a_criterion_that_only_the_names_of_folders_tell(run: Made, expected: Evaluation, tmp_path: Path) -> None:
+def test_a_criterion_that_only_the_names_of_folders_tell(run: Made, tmp_path: Path) -> None:
     for name, frame in (("queries", run.per_query), ("candidates", run.candidates)):
         for (criterion,), rows in frame.partition_by("criterion_id", as_dict=True).items():
             in_parts(rows.drop("criterion_id"), tmp_path / name / f"criterion_id={criterion}", [])
-    same(in_blocks(tmp_path / "queries", tmp_path / "candidates"), expected)
+    same(in_blocks(tmp_path / "queries", tmp_path / "candidates"), run.expected)
 
 
 @pytest.mark.parametrize("kind", [pl.Int64, pl.UInt32, pl.Categorical])
@@ -89,11 +96,11 @@ def test_ids_that_are_no_texts(kind: type[pl.DataType], run: Made, tmp_path: Pat
     same(in_blocks(queries, candidates), in_memory(*whole))
 
 
-def test_columns_of_other_names(run: Made, expected: Evaluation, tmp_path: Path) -> None:
+def test_columns_of_other_names(run: Made, tmp_path: Path) -> None:
     other = {"post_id": "document", "prob": "p"}
     queries = in_parts(run.per_query.rename(other), tmp_path / "queries", [9])
     candidates = in_parts(run.candidates.rename({"post_id": "document"}), tmp_path / "candidates", [])
-    same(in_blocks(queries, candidates, mapping=other), expected)
+    same(in_blocks(queries, candidates, mapping=other), run.expected)
 
 
 def test_uids_that_are_unique_in_a_post_only(run: Made, tmp_path: Path) -> None:
@@ -118,10 +125,10 @@ def test_rows_that_are_left_out_are_counted_over_all_blocks(run: Made, tmp_path:
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_rows_in_any_order(seed: int, run: Made, expected: Evaluation, tmp_path: Path) -> None:
+def test_rows_in_any_order(seed: int, run: Made, tmp_path: Path) -> None:
     queries = in_parts(run.per_query.sample(fraction=1, shuffle=True, seed=seed), tmp_path / "queries", [20, 40])
     candidates = in_parts(shuffled(run.candidates, seed), tmp_path / "candidates", range(0, 1500, 200))
-    same(in_blocks(queries, candidates, scratch=tmp_path), expected)
+    same(in_blocks(queries, candidates, scratch=tmp_path), run.expected)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["candidates", "queries"]
 
 
@@ -135,9 +142,7 @@ def shuffled(candidates: pl.DataFrame, seed: int) -> pl.DataFrame:
 
 @given(data=st.data())
 @examples(30)
-def test_any_layout(
-    data: st.DataObject, run: Made, expected: Evaluation, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_any_layout(data: st.DataObject, run: Made, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Files cut anywhere, row groups and blocks of any size, rows in or out of order, in either table or both."""
     folder = tmp_path_factory.mktemp("layout")
     tables = {"queries": run.per_query, "candidates": run.candidates}
@@ -153,4 +158,4 @@ def test_any_layout(
         cuts = data.draw(st.lists(st.integers(1, frame.height - 1), max_size=6), label=f"files of {name}")
         in_parts(rows, folder / name, cuts, group=data.draw(st.sampled_from([1, 7, 64, None]), label="row group"))
     size = data.draw(st.integers(100, 3000), label="rows of a block")
-    same(in_blocks(folder / "queries", folder / "candidates", rows=size), expected)
+    same(in_blocks(folder / "queries", folder / "candidates", rows=size), run.expected)
