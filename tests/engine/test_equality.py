@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.made import MEASURES, Made, in_blocks, in_memory, in_parts, made, same
+from evidentia.engine.reduction import narrow
+from evidentia.evaluation import cells
 from sampling import examples
 
 KEY = ["post_id", "criterion_id"]
@@ -159,3 +162,16 @@ def test_any_layout(data: st.DataObject, run: Made, tmp_path_factory: pytest.Tem
         in_parts(rows, folder / name, cuts, group=data.draw(st.sampled_from([1, 7, 64, None]), label="row group"))
     size = data.draw(st.integers(100, 3000), label="rows of a block")
     same(in_blocks(folder / "queries", folder / "candidates", rows=size), run.expected)
+
+
+def test_more_groups_than_fit_into_one_partition_of_the_candidates(run: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        cells, "MOST", 8
+    )  # as 50 subreddits x 10 criteria x 5 folds x 3 lengths would need more than 4,096
+    options = {"measures": ("AUROC(level=candidate)", "MRR"), "by": ("subreddit", "length_band"), "resamples": 3}
+    same(in_blocks(*run.files, **options), in_memory(*run.files, **options))
+
+
+def test_codes_are_as_wide_as_the_number_of_groups_asks_for() -> None:
+    assert narrow(np.array([40_000]), 50_000).tolist() == [40_000]
+    assert {narrow(np.array([1]), size).dtype.itemsize for size in (2, 32_767)} == {2}
