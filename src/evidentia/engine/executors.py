@@ -18,6 +18,7 @@ from evidentia.errors import EvidentiaError, InputError, Problem
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 ATTEMPTS = 3  # how often a task is given to another worker when one dies over it
+PATIENCE = 20  # seconds for a scheduler to answer, and for its first worker to be there
 AHEAD = 2  # tasks in flight for each worker: one in work, one that waits
 
 
@@ -122,12 +123,19 @@ class DaskWorkers:
         else:
             self.cluster = None
         try:
-            self.client: Any = distributed.Client(self.cluster if address is None else address, timeout="20s")
+            self.client: Any = distributed.Client(self.cluster if address is None else address, timeout=PATIENCE)
         except (OSError, TimeoutError, ValueError):
             raise InputError(
                 f"There is no Dask scheduler at {address}. Give --engine dask:HOST:PORT, or dask alone for one of this machine."
             ) from None
-        self.workers = max(1, len(self.client.scheduler_info(n_workers=-1)["workers"]))
+        try:
+            self.client.wait_for_workers(1, timeout=PATIENCE)
+        except TimeoutError:
+            self.close()
+            raise InputError(
+                f"The Dask scheduler at {address or 'this machine'} has no workers. Start some: dask worker ADDRESS."
+            ) from None
+        self.workers = len(self.client.scheduler_info(n_workers=-1)["workers"])
 
     @property
     def dashboard(self) -> str:
