@@ -28,9 +28,9 @@ _BOTH = Kind(
 )
 _NEITHER = Kind("MISSING_KEY", "post", "with neither sentences nor text", "Give every post one of them.")
 _NO_SENTENCES = Kind("EMPTY_POST", "post", "without a sentence", "Leave them out, or give them a text.")
-_SAME_POST = Kind("DUPLICATE_POST", "post", "whose post_id an earlier one has", "Keep one line per post.")
+SAME_POST = Kind("DUPLICATE_POST", "post", "whose post_id an earlier one has", "Keep one line per post.")
 _SAME_UID = Kind("DUPLICATE_UID", "sentence", "whose sent_uid the same post has before", "Give each a uid of its own.")
-_OTHER_POST = Kind(
+OTHER_POST = Kind(
     "UID_IN_TWO_POSTS",
     "sentence",
     "whose sent_uid an earlier post has",
@@ -100,7 +100,7 @@ class _PostReader:
         if post is not None:
             place = f"{place}, post {shown(post)}"
             if post in self.posts:
-                self.faults.add(_SAME_POST, place)
+                self.faults.add(SAME_POST, place)
                 return
             self.posts.add(post)
         else:
@@ -163,4 +163,4 @@ class _PostReader:
             self.made.texts.append(text)
             self.made.starts.append(start)
         else:
-            self.faults.add(_SAME_UID if earlier == post else _OTHER_POST, f"{where}, uid {shown(uid)}")
+            self.faults.add(_SAME_UID if earlier == post else OTHER_POST, f"{where}, uid {shown(uid)}")

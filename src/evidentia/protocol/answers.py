@@ -18,6 +18,7 @@ from evidentia.tables.files import Loaded, load, read_content
 from evidentia.tables.run import Source
 
 KEY = ["post_id", "criterion_id"]
+THRESHOLDS = "thresholds.json"  # in a folder of answers
 LABELS = ("gold_sent_uids", "has_evidence")
 _DECIDED = ("prob", "state", "tau", "tau_neg", "tau_pos")
 _ANSWERS = (*KEY, "detection_score", "prob", "state", "selected_sent_uids", "ranked_sent_uids", "n_candidates")
