@@ -18,7 +18,6 @@ from evidentia.errors import InputError, Problem, shown
 from evidentia.tables.document import Faults, Kind
 from evidentia.tables.kinds import refusal
 
-_CHEAPEST = "lines"  # a splitter for a look at texts that are not cut yet
 Hashes = NDArray[np.uint64]
 Keys = Callable[[Record], Iterator[tuple[str, str]]]
 
@@ -55,7 +54,7 @@ class _Survey:
         faults = Faults(path.name)
         try:
             for partition, records in partitions(number, path, posts, faults):
-                documents = check_documents(records, _CHEAPEST, faults)
+                documents = check_documents(records, None, faults)
                 self.partitions.append(partition)
                 self.posts.append(_hashes(documents.post_ids))
                 self.uids.append(_hashes(_given(documents)))
