@@ -28,14 +28,14 @@ from evidentia.pipeline.predict import Trained
 from evidentia.pipeline.reuse import COMPUTES, versions_of
 from evidentia.pipeline.store import write_file
 from evidentia.pipeline.workspace import abandon, sweep
-from evidentia.protocol.answers import THRESHOLDS
+from evidentia.protocol.answer_parts import MANIFEST, THRESHOLDS
 from evidentia.results import dumps_by_line, loads
 from evidentia.results.folder import another_folder
 from evidentia.tables.queries import STATES
 from evidentia.workers import in_processes
 
 PARTITION = 10_000  # posts
-MANIFEST, PLAN, LOCK = "manifest.json", f"{WORK}/plan.json", "lock"
+PLAN, LOCK = f"{WORK}/plan.json", "lock"
 SCHEMA = "evidentia.answers/1"
 _IDENTITY = {"model": "another model", "posts": "other posts", "options": "other options", "versions": "other versions"}
 

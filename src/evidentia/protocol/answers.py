@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from evidentia.errors import InputError, Problem, counted, shown
+from evidentia.protocol.answer_parts import THRESHOLDS, load_answers
 from evidentia.protocol.apply import apply_tuning
 from evidentia.protocol.document import from_document, read_tuning
 from evidentia.protocol.tuning import Tuning
@@ -18,7 +19,6 @@ from evidentia.tables.files import Loaded, load, read_content
 from evidentia.tables.run import Source
 
 KEY = ["post_id", "criterion_id"]
-THRESHOLDS = "thresholds.json"  # in a folder of answers
 LABELS = ("gold_sent_uids", "has_evidence")
 _DECIDED = ("prob", "state", "tau", "tau_neg", "tau_pos")
 _ANSWERS = (*KEY, "detection_score", "prob", "state", "selected_sent_uids", "ranked_sent_uids", "n_candidates")
@@ -26,11 +26,13 @@ AGAIN = "Write the answers again with `evidentia predict`."
 
 
 def thresholds_beside(answers: Path) -> Path:
-    """Where `evidentia predict` puts the thresholds of its answers.
+    """Where `evidentia predict` puts the thresholds of its answers: beside a file, or into a folder.
 
     >>> thresholds_beside(Path("out/answers.jsonl")).name
     'answers.jsonl.thresholds.json'
     """
+    if answers.is_dir():
+        return answers / THRESHOLDS
     return answers.with_name(f"{answers.name}.thresholds.json")
 
 
@@ -51,7 +53,7 @@ def labelled_answers(
                 f"{place.name}: no such file. `evidentia predict` writes it beside its answers. {AGAIN}",
             )
         )
-    answered, labelled = load(answers), load(labels)
+    answered, labelled = load_answers(answers), load(labels)
     _refuse_unlike(answered, _ANSWERS)
     tuning, _ = read_tuning(place)
     frame = _joined(answered, labelled)
