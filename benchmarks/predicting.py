@@ -27,7 +27,7 @@ from evidentia.synth import synthetic_corpus
 from measuring import cores, show, versions
 
 SENTENCES, DISTINCT = 5, 20_000
-PART = 10_000
+PART = 5_000  # so that the smallest size is enough for two processes
 
 
 def main() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,7 +32,7 @@ def thresholds_beside(answers: Path) -> Path:
     >>> thresholds_beside(Path("out/answers.jsonl")).name
     'answers.jsonl.thresholds.json'
     """
-    if answers.is_dir():
+    if os.path.isdir(answers):  # the method of Path fails for long names
         return answers / THRESHOLDS
     return answers.with_name(f"{answers.name}.thresholds.json")
 
