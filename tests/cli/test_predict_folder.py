@@ -120,6 +120,7 @@ SHAPES: dict[str, Callable[[Path, list[dict[str, Any]]], Path]] = {
     "packed lines": lambda path, posts: packed(lines(path / "posts.jsonl", posts)),
     "blank lines and a mark": lambda path, posts: spaced(lines(path / "posts.jsonl", posts)),
     "Parquet": lambda path, posts: parquet(path / "posts.parquet", posts),
+    "Parquet of another name": lambda path, posts: parquet(path / "posts", posts),
     "a folder": lambda path, posts: folder(path / "posts", posts),
 }
 
@@ -217,6 +218,32 @@ class TestInput:
         one_line(evidentia("predict", home / "run", posts, "-o", tmp_path / "out", *SIZE), said)
         one_line(evidentia("predict", home / "run", tmp_path / "none", "-o", tmp_path / "out"), "none: no such file")
         assert not (tmp_path / "out").exists()
+
+    def test_a_line_that_is_no_post_is_not_read_to_its_end(
+        self, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("evidentia.corpus.post_files.LONGEST_LINE", 1_000)
+        posts = lines(tmp_path / "posts.jsonl", [{"post_id": "p", "text": "a"}, {"post_id": "q", "text": "a" * 1_000}])
+        ran = evidentia("predict", home / "run", posts, "-o", tmp_path / "out", *SIZE)
+        one_line(ran, "posts.jsonl: line 2 is longer than")
+        assert not (tmp_path / "out").exists()
+
+    @pytest.mark.parametrize("how", ["longer", "shorter"])
+    def test_posts_that_change_meanwhile(
+        self, how: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        posts = lines(tmp_path / "posts.jsonl", records(home)[:5])
+
+        def change(*arguments: Any) -> None:
+            every = posts.read_text().splitlines(keepends=True)
+            posts.write_text("".join([*every, every[0]] if how == "longer" else every[:-1]))
+            answering.answer(*arguments)
+
+        monkeypatch.setattr(answer_folder, "answer", change)
+        words = ("predict", home / "run", posts, "-o", tmp_path / "out", *SIZE)
+        one_line(evidentia(*words), "posts.jsonl changed while it was read")
+        assert not (tmp_path / "out" / "manifest.json").exists()
+        one_line(evidentia(*words, "--resume"), "out was begun with other posts")
 
     def test_a_table_without_its_columns(self, home: Path, tmp_path: Path) -> None:
         posts = parquet(tmp_path / "posts.parquet", [{"post_id": "p", "body": "a"}])

@@ -19,6 +19,7 @@ from evidentia.corpus.records import Record, decoded
 from evidentia.corpus.rows import columns_of, row_records
 from evidentia.errors import InputError, Problem
 from evidentia.tables.document import Faults
+from evidentia.tables.files import PARQUET
 from evidentia.tables.kinds import refusal
 
 LONGEST_LINE = 16_000_000  # bytes; a longer one is no post
@@ -61,7 +62,9 @@ def post_files(path: Path | str) -> list[Path]:
         return [path]
     if any((path / name).exists() for name in (DOCUMENTS, f"{DOCUMENTS}.gz")):
         return [find(path, DOCUMENTS)]
-    named = sorted(each for each in path.iterdir() if each.name.endswith((*_LINES, *_ROWS)) and each.name[0] != ".")
+    named = sorted(
+        each for each in path.iterdir() if each.name.lower().endswith((*_LINES, *_ROWS)) and each.name[0] != "."
+    )
     if not named:
         message = f"{path.name}: no {DOCUMENTS}, and no other .jsonl or .parquet file. Check the name and the folder."
         raise InputError(Problem("MISSING_FILE", message))
@@ -124,8 +127,11 @@ class PartitionReader:
 
 
 def is_parquet(path: Path) -> bool:
-    """Whether a file is named as Parquet."""
-    return path.name.lower().endswith(_ROWS)
+    """Whether a file is named as Parquet, or begins like it."""
+    if path.name.lower().endswith(_ROWS):
+        return True
+    with _reading(path), path.open("rb") as file:
+        return file.read(len(PARQUET)) == PARQUET
 
 
 def _height(path: Path) -> int:

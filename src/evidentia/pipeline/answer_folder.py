@@ -95,17 +95,22 @@ def answer_into_folder(
     lock = acquire_lock(out / WORK / LOCK)
     try:
         _refuse(out, resume=resume, force=force)  # somebody may have been faster
-        partitions = _begun(work) if resume else None
-        if partitions is None and resume and (done := _read(work, MANIFEST)) is not None:
-            shutil.rmtree(out / WORK, ignore_errors=True)
-            return done
-        if partitions is None:
-            partitions = _begin(work)
-        (out / MANIFEST).unlink(missing_ok=True)
-        _answer(work, partitions, workers=workers, look=look or _no_look)
-        return _finish(work, partitions)
+        return _answered(work, workers=workers, resume=resume, look=look or _no_look)
     finally:
         lock.release()
+
+
+def _answered(work: Answering, *, workers: int, resume: bool, look: Callable[[int, int], None]) -> dict[str, Any]:
+    """The manifest of a folder in which all is there that was missing."""
+    partitions = _begun(work) if resume else None
+    if partitions is None and resume and (done := _read(work, MANIFEST)) is not None:
+        shutil.rmtree(work.out / WORK, ignore_errors=True)
+        return done
+    if partitions is None:
+        partitions = _begin(work)
+    (work.out / MANIFEST).unlink(missing_ok=True)
+    _answer(work, partitions, workers=workers, look=look)
+    return _finish(work, partitions)
 
 
 def _no_look(done: int, total: int) -> None:
