@@ -24,6 +24,7 @@ from evidentia.measures import PROFILES, canonical, parse_name, resolve
 from evidentia.measures.core import Additive
 from evidentia.results import Curve, Distribution, Estimate, Evaluation, Finding, NotComputed, OtherDefinition, loads
 from evidentia.results.derived import is_derived
+from evidentia.results.folder import refuse_without_rows
 from evidentia.results.profiles import SELECTIVE
 from evidentia.tables import DatasetCard, Items, Run, load_card, read_items
 from evidentia.tables.card import built_in_cards
@@ -46,6 +47,7 @@ def read_subject(folder: Path, *, card: DatasetCard | None = None) -> Subject:
 
 def read_evaluation(folder: Path, manifest: dict[str, Any]) -> Evaluation:
     """The numbers of a written result, without the queries behind them."""
+    refuse_without_rows(folder, manifest)
     if manifest.get("schema") not in {MANIFEST_SCHEMA, SELECTIVE_MANIFEST_SCHEMA}:
         raise InputError(f"{folder.name} is not a result folder of `evidentia evaluate` or `evidentia selective`.")
     try:

@@ -14,6 +14,7 @@ from evidentia.engine.columns import ColumnStore, Key
 from evidentia.engine.reduction import Totals, candidate_cells, squares_key
 from evidentia.engine.specification import Labels, Shape, empty_queries
 from evidentia.engine.steps import Steps
+from evidentia.evaluation.cells import Cells
 from evidentia.evaluation.compute import Computation, population_key
 from evidentia.evaluation.plan import Grouping, Want
 from evidentia.measures import Definition
@@ -116,9 +117,10 @@ class SpilledComputation(Computation):
     def _count_candidates(self) -> None:
         """The counts of every grouping of the candidates, cell by cell."""
         assert self.store is not None
-        cells = candidate_cells(self.queries, self.wants)
-        assert cells is not None
-        scores = CellScores(self.store, cells.size)
+        for part, cells in enumerate(candidate_cells(self.queries, self.wants)):
+            self._candidate_steps |= self._count_cells(CellScores(self.store, part, cells.size), cells)
+
+    def _count_cells(self, scores: CellScores, cells: Cells) -> dict[tuple[str, ...], list[Steps]]:
         gold = [scores.read("gold", cell) for cell in range(cells.size)]
         steps = {
             columns: [
@@ -136,27 +138,27 @@ class SpilledComputation(Computation):
                         [(steps[c][int(g[cell])],) for c, g in cells.groups.items()],
                     )
                 )
-        self._candidate_steps = steps
+        return steps
 
 
 class CellScores:
-    """The scores of candidates, which every block has written cell by cell."""
+    """The scores of candidates, which every block has written cell by cell of a partition."""
 
-    def __init__(self, store: ColumnStore, cells: int) -> None:
-        self.store, self.lengths, self.starts = store, {}, {}
+    def __init__(self, store: ColumnStore, part: int, cells: int) -> None:
+        self.store, self.part, self.lengths, self.starts = store, part, {}, {}
         for name in ("gold", "other"):
-            lengths = store.read((f"{name} counts",)).reshape(-1, cells)
+            lengths = store.read(("counts", name, part)).reshape(-1, cells)
             self.lengths[name] = lengths
             self.starts[name] = (np.cumsum(lengths.ravel()) - lengths.ravel()).reshape(lengths.shape)
 
     def read(self, name: str, cell: int) -> Floats:
         """The scores of a cell."""
-        return self.store.ranges((name,), self.starts[name][:, cell], self.lengths[name][:, cell])
+        return self.store.ranges((name, self.part), self.starts[name][:, cell], self.lengths[name][:, cell])
 
     def chunks(self, name: str, cell: int) -> Iterator[Floats]:
         """The scores of a cell, some blocks at a time."""
         for some in self._chunks(name, cell):
-            yield self.store.ranges((name,), self.starts[name][some, cell], self.lengths[name][some, cell])
+            yield self.store.ranges((name, self.part), self.starts[name][some, cell], self.lengths[name][some, cell])
 
     def with_posts(self, name: str, cell: int) -> tuple[Floats, Ints]:
         """The scores of a cell, and the posts that they are of."""
@@ -168,10 +170,10 @@ class CellScores:
 
     def _with_posts(self, name: str, cell: int, some: Bools) -> tuple[Floats, Ints]:
         starts, lengths = self.starts[name][some, cell], self.lengths[name][some, cell]
-        posts = self.store.ranges((f"{name} posts",), starts, lengths)
+        posts = self.store.ranges(("posts", name, self.part), starts, lengths)
         offsets = np.cumsum([0, *self.store.lengths(("posts",))[:-1]])[some]
         posts += np.repeat(offsets, lengths).astype(np.int32)
-        return self.store.ranges((name,), starts, lengths), posts
+        return self.store.ranges((name, self.part), starts, lengths), posts
 
     def _chunks(self, name: str, cell: int) -> Iterator[Bools]:
         """The blocks that are read together."""

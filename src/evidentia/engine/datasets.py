@@ -53,12 +53,14 @@ class Span:
 
 @dataclass(frozen=True)
 class Dataset:
-    """A table in Parquet files, in the order of their names."""
+    """A table in Parquet files, in the order of their names. A copy in another order knows the rows of its ``origin``."""
 
     role: str
+    name: str
     files: tuple[ParquetFile, ...]
     schema: Mapping[str, pl.DataType]
     hive: bool
+    origin: Dataset | None = None
 
     @cached_property
     def starts(self) -> Ints:
@@ -84,6 +86,11 @@ class Dataset:
             if low < high:
                 spans.append(Span(file, low, high))
         return tuple(spans)
+
+    def place(self, row: int) -> str:
+        """Where a row of the table is, for messages."""
+        at = int(np.searchsorted(self.starts, row, side="right")) - 1
+        return self.files[at].place(row - int(self.starts[at]))
 
     def whole(self) -> Iterator[Span]:
         """All rows, file by file."""
@@ -121,7 +128,7 @@ def dataset(path: Path, role: str) -> Dataset:
     problems += _other_columns(names, schemas) if not problems else []
     if problems:
         raise InputError(*problems)
-    found = Dataset(role, tuple(files), schemas[0], hive)
+    found = Dataset(role, path.name, tuple(files), schemas[0], hive)
     if not found.rows:
         raise InputError(Problem("NO_ROWS", f"{path.name} holds no rows."))
     return found

@@ -166,6 +166,8 @@ class DaskWorkers:
 @contextmanager
 def executor_named(name: str, workers: int | None = None) -> Iterator[LocalProcesses | DaskWorkers]:
     """The executor of ``local``, ``dask`` or ``dask:ADDRESS``."""
+    if workers is not None and workers < 1:
+        raise InputError(f"There cannot be {workers} workers. Give --workers 1 or more.")
     kind, _, address = name.partition(":")
     if kind == "local" and not address:
         yield LocalProcesses(workers)

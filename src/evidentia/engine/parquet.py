@@ -27,9 +27,12 @@ def row_group_sizes(path: Path) -> tuple[int, ...]:
         file.seek(-8 - length, 2)
         footer = _Compact(file.read(length))
     try:
-        return tuple(_sizes(footer))
-    except IndexError:
+        sizes = tuple(_sizes(footer))
+    except (IndexError, RecursionError):
         raise ValueError("a footer that ends too soon") from None
+    if min(sizes, default=0) < 0:
+        raise ValueError("a footer that counts below zero")
+    return sizes
 
 
 def _sizes(footer: _Compact) -> Iterator[int]:
@@ -83,6 +86,8 @@ class _Compact:
 
     def skip(self, kind: int, *, inside: bool = False) -> None:
         """Pass over a value; a bool of a list has a byte of its own, one of a structure has none."""
+        if self.at > len(self.data):  # else a damaged count would be counted to its end
+            raise IndexError
         if kind in BOOLS:
             self.at += inside
         elif kind == BYTE:

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from evidentia.array_types import Floats, Ints
@@ -39,6 +38,7 @@ from evidentia.tables.files import Loaded
 from evidentia.tables.queries import Queries
 
 Key = tuple[object, ...]
+ROW = "__row__"  # of a copy: where the row was
 Code = np.int16  # groups of one column are few; crossing them widens
 
 
@@ -109,47 +109,57 @@ def read_block(job: Job, block: Block) -> Run:
     if job.candidates is not None and block.candidates:
         candidates = _loaded(job.candidates, block.candidates, job.candidate_columns)
     elif job.candidates is not None:
-        empty = pl.DataFrame(schema={c: job.candidates.schema[c] for c in job.candidate_columns})
         raise InputError(
-            Problem("NO_CANDIDATES", f"{queries.name} has posts of which no candidate is there: {empty.width}")
+            Problem(
+                "NO_CANDIDATES",
+                f"{job.candidates.name} has no candidate of any query from {_ends(queries)}. Add them, or leave out those queries.",
+            )
         )
     run = read_run(queries, candidates=candidates, allow_disjoint=True, **job.reading)
     if run.tune is not None:
         raise InputError(
             Problem(
                 "TUNE_ROWS",
-                f"{queries.name} has TUNE rows, which are read in memory only. Leave out --memory and --engine.",
+                f"{queries.name} has TUNE rows (from {_ends(queries)}), which are read in memory only. Leave out --memory and "
+                "--engine.",
             )
         )
     return run
 
 
 def _loaded(table: Dataset, spans: Sequence[Span], columns: Sequence[str]) -> Loaded:
-    """The rows of some spans, which know their places in the files."""
-    frame = read_spans(table, spans, columns)
+    """The rows of some spans, which know their places in the files as they were given."""
+    if table.origin is not None:
+        frame = read_spans(table, spans, (*columns, ROW))
+        rows, origin = frame[ROW].to_numpy(), table.origin
+        return Loaded(origin.name, frame.drop(ROW), lambda row: origin.place(int(rows[row])))
     starts = np.cumsum([0, *(span.stop - span.start for span in spans)])
 
     def place(row: int) -> str:
         at = int(np.searchsorted(starts, row, side="right")) - 1
         return spans[at].file.place(spans[at].start + row - int(starts[at]))
 
-    names = dict.fromkeys(span.file.name for span in spans)
-    return Loaded(next(iter(names)) if len(names) == 1 else f"{next(iter(names))} to {list(names)[-1]}", frame, place)
+    return Loaded(table.name, read_spans(table, spans, columns), place)
+
+
+def _ends(table: Loaded) -> str:
+    """The first and the last row of a block, for messages."""
+    return f"{table.place(0)} to {table.place(table.frame.height - 1)}"
 
 
 def _columns(queries: Queries) -> dict[Key, NDArray[Any]]:
     """The narrow columns of every query, and the names of the posts as words."""
     columns: dict[str, NDArray[Any] | None] = {
         "post": queries.post.astype(np.int32),
-        "criterion": queries.criterion.astype(Code),
+        "criterion": narrow(queries.criterion, len(queries.criterion_ids)),
         "label": queries.label,
         "prob": queries.prob,
         "detection_score": None if queries.prob is not None else queries.detection_score,
         "gate": queries.gate,
         "state": None if queries.state is None else queries.state.astype(Code),
-        "fold": None if queries.fold is None else queries.fold.codes.astype(Code),
+        "fold": None if queries.fold is None else narrow(queries.fold.codes, len(queries.fold.labels)),
         "posts": cluster_keys(queries.post_ids),
-        **{f"slice {name}": coded.codes.astype(Code) for name, coded in queries.slices.items()},
+        **{f"slice {name}": narrow(coded.codes, len(coded.labels)) for name, coded in queries.slices.items()},
     }
     return {(name,): column for name, column in columns.items() if column is not None}
 
@@ -218,39 +228,40 @@ def _squares(queries: Queries, definition: Definition, grouping: Grouping) -> In
     return np.array([[each.sum(axis=0), (each**2).sum(axis=0)] for each in sizes]).astype(np.int64)
 
 
-def candidate_cells(queries: Queries, wants: Sequence[Want], groupings: Groupings | None = None) -> Cells | None:
-    """A partition of the queries that is as fine as every grouping of a sweep over candidates; None without such a sweep."""
+def candidate_cells(queries: Queries, wants: Sequence[Want]) -> list[Cells]:
+    """Partitions of the queries, each as fine as some groupings of sweeps over candidates; mostly one, none without sweeps."""
     mine = {
         grouping.columns: grouping
         for each in wants
         for definition, grouping in (each, *_behind(queries, each))
         if isinstance(definition.kind, Sweep) and definition.args.get("level") == "candidate"
     }
-    if not mine:
-        return None
-    cells = shared_cells(list(mine.values()))
-    assert len(cells) == 1
-    return cells[0]
+    return shared_cells(list(mine.values()))
 
 
 def _candidates(queries: Queries, wants: Sequence[Want], *, posts: bool) -> dict[Key, NDArray[Any]]:
     """The scores of gold and of other candidates cell by cell, with their posts where asked for, and how many each cell has."""
-    cells = candidate_cells(queries, wants)
     pool = queries.candidates
-    if cells is None or pool is None:
+    if pool is None:
         return {}
     scores: Floats = pool.score if pool.node_prob is None else pool.node_prob
-    codes = np.zeros(len(queries), Code) if cells.codes is None else cells.codes.astype(Code)
-    owner = np.repeat(codes, np.diff(pool.offsets))
     columns: dict[Key, NDArray[Any]] = {}
-    for name, mask in (("gold", pool.is_gold), ("other", ~pool.is_gold)):
-        held, of = owner[mask], scores[mask]
-        order = np.argsort(held, kind="stable")
-        counts = np.bincount(held, minlength=cells.size)
-        columns[(name,)], columns[(f"{name} counts",)] = of[order], counts
-        if posts:
-            columns[(f"{name} posts",)] = np.repeat(queries.post.astype(np.int32), np.diff(pool.offsets))[mask][order]
+    for part, cells in enumerate(candidate_cells(queries, wants)):
+        codes = np.zeros(len(queries), Code) if cells.codes is None else narrow(cells.codes, cells.size)
+        owner = np.repeat(codes, np.diff(pool.offsets))
+        for name, mask in (("gold", pool.is_gold), ("other", ~pool.is_gold)):
+            held, of = owner[mask], scores[mask]
+            order = np.argsort(held, kind="stable")
+            columns[name, part], columns["counts", name, part] = of[order], np.bincount(held, minlength=cells.size)
+            if posts:
+                of_posts = np.repeat(queries.post.astype(np.int32), np.diff(pool.offsets))
+                columns["posts", name, part] = of_posts[mask][order]
     return columns
+
+
+def narrow(codes: Ints, groups: int) -> NDArray[Any]:
+    """Codes in as few bytes as the number of groups allows: the same in every block."""
+    return codes.astype(Code if groups <= np.iinfo(Code).max else np.int32)
 
 
 def kept_statistics(wants: Sequence[Want]) -> dict[Definition, Key]:

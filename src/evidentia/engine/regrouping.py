@@ -9,7 +9,7 @@ import polars as pl
 
 from evidentia.engine.blocks import Block
 from evidentia.engine.datasets import Dataset, Span, dataset
-from evidentia.engine.reduction import Job
+from evidentia.engine.reduction import ROW, Job
 
 BUCKET = "evidentia-bucket"
 SEED = 7
@@ -33,10 +33,15 @@ def regrouped(job: Job, posts: tuple[str, str], rows: int, scratch: Path) -> tup
 
 def _dealt(table: Dataset, columns: tuple[str, ...], post: str, buckets: int, folder: Path) -> Dataset:
     bucket = (pl.col(post).cast(pl.String).fill_null("").hash(SEED) % buckets).cast(pl.Int32).alias(BUCKET)
-    lazy = pl.concat([table.scan(span, columns) for span in table.whole()], how="vertical_relaxed").with_columns(bucket)
+    spans = zip(table.whole(), table.starts[:-1].tolist(), strict=True)
+    parts = [
+        table.scan(span, columns).with_row_index(ROW).with_columns(pl.col(ROW).cast(pl.Int64) + start)
+        for span, start in spans
+    ]
+    lazy = pl.concat(parts, how="vertical_relaxed").with_columns(bucket)
     target = pl.PartitionBy(folder, key=BUCKET, include_key=False)
     lazy.sink_parquet(target, mkdir=True, maintain_order=True, compression="lz4", statistics=False)
-    return dataset(folder, table.role)
+    return replace(dataset(folder, table.role), origin=table)
 
 
 def _of_bucket(table: Dataset, bucket: int) -> tuple[Span, ...]:

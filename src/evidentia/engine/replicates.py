@@ -172,9 +172,9 @@ class SpilledReplicates:
 
     def _candidates(self, grouping: Grouping) -> Iterator[_Units]:
         assert self.computation.store is not None
-        cells = candidate_cells(self.computation.queries, self.computation.wants)
-        assert cells is not None
-        scores = CellScores(self.computation.store, cells.size)
+        partitions = enumerate(candidate_cells(self.computation.queries, self.computation.wants))
+        part, cells = next(each for each in partitions if grouping.columns in each[1].groups)
+        scores = CellScores(self.computation.store, part, cells.size)
         groups = cells.groups[grouping.columns]
         for code in range(len(grouping)):
             members = np.flatnonzero(groups == code)

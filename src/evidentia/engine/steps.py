@@ -33,13 +33,18 @@ class Steps:
 
     def counts(self) -> Counts:
         """The sweep from the highest score down: for each score of positives the units above it, then those at it."""
+        if not len(self.scores):  # no positives: one step passes everything
+            return _one_step(self.others)
         tp = np.cumsum(self.gained[::-1]).astype(np.float64)
         above = self.above[::-1].astype(np.float64)
         through = above + self.equal[::-1]
         tp_at = np.concatenate([[0.0], np.column_stack([np.concatenate([[0.0], tp[:-1]]), tp]).ravel(), tp[-1:]])
         fp_at = np.concatenate([[0.0], np.column_stack([above, through]).ravel(), [float(self.others)]])
-        if not len(tp):  # no positives: one step passes everything
-            tp_at = np.zeros(2)
         passed = np.diff(fp_at)
         scores = np.append(np.repeat(self.scores[::-1], 2), np.nan)
         return Counts(tp_at, fp_at, np.diff(tp_at), passed, passed, scores)
+
+
+def _one_step(others: int) -> Counts:
+    fp = np.array([0.0, float(others)])
+    return Counts(np.zeros(2), fp, np.zeros(1), fp[1:], fp[1:], np.array([np.nan]))

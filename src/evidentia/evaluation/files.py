@@ -21,7 +21,7 @@ from evidentia.measures import Profile
 from evidentia.protocol import Tuning, to_document
 from evidentia.results import Comparison, Evaluation, dumps, dumps_by_line, loads
 from evidentia.results.derived import is_derived
-from evidentia.results.folder import another_folder, replace_folder
+from evidentia.results.folder import TABLES_MANIFEST_SCHEMA, another_folder, replace_folder
 from evidentia.tables import DatasetCard, Items, Run
 from evidentia.tables.cells import FORMULA, defused_column
 from evidentia.tables.run import Source
@@ -31,7 +31,6 @@ COMPARISON_MANIFEST_SCHEMA = "evidentia.comparison-manifest/2"
 EARLIER_COMPARISON_SCHEMA = "evidentia.comparison-manifest/1"  # kept nothing of its systems
 SELECTIVE_MANIFEST_SCHEMA = "evidentia.selective-manifest/2"
 MONITOR_MANIFEST_SCHEMA = "evidentia.monitor-manifest/1"
-TABLES_MANIFEST_SCHEMA = "evidentia.tables-manifest/1"
 OURS = frozenset(
     {
         *(MANIFEST_SCHEMA, COMPARISON_MANIFEST_SCHEMA, EARLIER_COMPARISON_SCHEMA),

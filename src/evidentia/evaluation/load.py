@@ -8,6 +8,7 @@ from typing import Any
 
 from evidentia.errors import InputError
 from evidentia.evaluation.files import MANIFEST_SCHEMA, SELECTIVE_MANIFEST_SCHEMA, RunSource, manifest_of
+from evidentia.results.folder import refuse_without_rows
 from evidentia.tables import read_run
 
 INSIDE_A_RUN, RUN_SCHEMA = "result", "evidentia.run/1"
@@ -20,6 +21,7 @@ def load_result(folder: Path) -> RunSource:
         raise InputError(
             f"{folder.name} is a result of `evidentia selective`. Compare such runs with `evidentia selective RUN --against OTHER`."
         )
+    refuse_without_rows(folder, manifest)
     if manifest.get("schema") != MANIFEST_SCHEMA:
         raise InputError(
             f"{folder.name} is not a result folder of `evidentia evaluate`. Make one: evidentia evaluate RUN -o FOLDER."

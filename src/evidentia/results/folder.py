@@ -14,13 +14,24 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from evidentia.errors import OutputError, spelled
+from evidentia.errors import InputError, OutputError, spelled
 from evidentia.results.locking import is_at, try_lock
 
+TABLES_MANIFEST_SCHEMA = "evidentia.tables-manifest/1"
 PARTIAL = ".partial"  # ends the hidden name of what is being written
 _OLD = ".old"  # before the random part: holds what is being replaced
 _LEFTOVER = re.compile(r"\..+\.[a-z0-9_]{8}\.partial", re.DOTALL)
 _LONGEST = 150  # bytes of a name that a hidden name takes over: 255 are allowed, and it gets longer
+
+
+def refuse_without_rows(folder: Path, manifest: Mapping[str, object]) -> None:
+    """Refuse a result whose rows stayed in the tables that it was made of: nothing can be computed from it again."""
+    if manifest.get("schema") == TABLES_MANIFEST_SCHEMA:
+        raise InputError(
+            f"{folder.resolve().name} was read block by block, and its rows are not in the folder: it cannot be verified, "
+            "gated, drawn, tabulated or compared. For that, evaluate files in memory, "
+            f"{spelled('without --memory, --engine, --workers and --scratch', 'with evaluate')}."
+        )
 
 
 def another_folder(*, replaceable: bool = False) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from evidentia.errors import EvidentiaError, InputError, OutputError, UnknownNameError
 from evidentia.results.estimate import Finding
-from evidentia.results.folder import replace_file
+from evidentia.results.folder import refuse_without_rows, replace_file
 from evidentia.results.profiles import PROFILES
 from evidentia.results.strict_json import dumps_by_line
 from evidentia.verify.ablation import ABLATION, check_ablation, open_ablation
@@ -162,6 +162,8 @@ def verify_folder(
     """
     folder = ResultFolder(path)
     schema = str(folder.manifest.get("schema")) if folder.has("manifest.json") else None
+    if schema is not None:
+        refuse_without_rows(path, folder.manifest)
     if str(schema) in EARLIER:
         raise InputError(f"{path.resolve().name} is of an earlier version and keeps {EARLIER[str(schema)]}")
     if schema == ABLATION:

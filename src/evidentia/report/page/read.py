@@ -31,6 +31,7 @@ from evidentia.report.page.texts import texts_of
 from evidentia.report.page.tune_grid import tune_grid
 from evidentia.report.tables import TITLES, Table, Value
 from evidentia.results import dumps_by_line, loads
+from evidentia.results.folder import refuse_without_rows
 from evidentia.tables import Run, read_run
 from evidentia.tables.cells import QUOTED
 
@@ -60,6 +61,7 @@ def read_content(
     folder = folder.resolve()
     manifest = manifest_of(folder)
     kind = KINDS.get(str(manifest.get("schema")))
+    refuse_without_rows(folder, manifest)
     if kind is None:
         raise InputError(f"{folder.name} is not a result folder of Evidentia.")
     run = _run(folder, manifest, read, show_ids=show_ids) if kind == "evaluation" else NOTHING
