@@ -113,26 +113,27 @@ class SpilledReplicates:
         scores = [kind.score(queries.prob[mine], queries.label[mine]) for mine in members]
         largest = [np.abs(score.columns).max(axis=0, initial=0.0) for score in scores if score is not None]
         bounds = powers_above(np.max(largest, axis=0)) if largest else np.ones(1)
-        rows = [np.full(self.job.resamples, np.nan) for _ in scores]
-        for code, (score, mine) in enumerate(zip(scores, members, strict=True)):
-            if score is not None:
-                sums = self._weighed(score.columns, queries.post[mine], bounds)
-                rows[code] = kind.step(score.at, sums[None])[0]
-        return np.stack(rows)
+        there = [code for code, score in enumerate(scores) if score is not None]
+        parts = [(scores[code].columns, queries.post[members[code]]) for code in there]  # type: ignore[union-attr]
+        rows = np.full((len(scores), self.job.resamples), np.nan)
+        for code, sums in zip(there, self._weighed(parts, bounds), strict=True):
+            score = scores[code]
+            assert score is not None
+            rows[code] = kind.step(score.at, sums[None])[0]
+        return rows
 
-    def _weighed(self, columns: Floats, posts: Ints, bounds: Floats) -> Floats:
-        """Weighted sums of columns of rows that stand post by post: replicates x columns."""
-        totals = np.zeros((2, self.job.resamples, columns.shape[1]))
-        for start in range(0, int(posts.max(initial=-1)) + 1, POSTS):
-            first, last = np.searchsorted(posts, [start, start + POSTS])
-            if first == last:
-                continue
-            at = posts[first:last] - start
+    def _weighed(self, parts: Sequence[tuple[Floats, Ints]], bounds: Floats) -> Floats:
+        """Weighted sums of columns of rows that stand post by post: parts x replicates x columns."""
+        totals = np.zeros((2, len(parts), self.job.resamples, len(bounds)))
+        for start in range(0, len(self.keys), POSTS):
             weights = poisson_weights(self.keys[start : start + POSTS], self.job.seed, range(self.job.resamples))
-            heavy = weights.astype(np.float64)
-            for which, part in enumerate(split(columns[first:last], bounds)):
-                by_post = np.stack([np.bincount(at, column, minlength=len(heavy)) for column in part.T], axis=1)
-                totals[which] += heavy.T @ by_post
+            heavy = weights.T.astype(np.float64)
+            for at, (columns, posts) in enumerate(parts):
+                first, last = np.searchsorted(posts, [start, start + POSTS])
+                own = posts[first:last] - start
+                for which, exact in enumerate(split(columns[first:last], bounds)):
+                    by_post = [np.bincount(own, column, minlength=len(weights)) for column in exact.T]
+                    totals[which, at] += heavy @ np.stack(by_post, axis=1)
         summed: Floats = totals[0] + totals[1]
         return summed
 
