@@ -15,13 +15,18 @@ BYTES_PER_UNIT = 1 if sys.platform == "darwin" else 1024
 def resident(process: int) -> int:
     """Bytes of memory that a process and those that it started have; 0 where the system does not tell."""
     try:
-        with open(f"/proc/{process}/task/{process}/children") as file:
-            others = [int(number) for number in file.read().split()]
+        others = [child for thread in os.listdir(f"/proc/{process}/task") for child in started_by(process, thread)]
         with open(f"/proc/{process}/statm") as file:
             pages = int(file.read().split()[1])
     except OSError:
         return 0
     return pages * os.sysconf("SC_PAGE_SIZE") + sum(map(resident, others))
+
+
+def started_by(process: int, thread: str) -> list[int]:
+    """The processes that a thread started and that are still there."""
+    with open(f"/proc/{process}/task/{thread}/children") as file:
+        return [int(number) for number in file.read().split()]
 
 
 def main() -> None:

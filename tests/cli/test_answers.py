@@ -72,6 +72,22 @@ def test_predict_labels_evaluate_verify_gate(home: Path, tmp_path: Path) -> None
         assert together[column].to_list() == together[f"{column}_written"].to_list()
 
 
+def test_a_folder_of_parts_is_judged_as_a_file_is(home: Path, tmp_path: Path) -> None:
+    labels, folder = home / "new" / "labels.csv", tmp_path / "folder" / "answers.parts"
+    words = ("--partition", 25, "--workers", 1, "-q")
+    assert evidentia("predict", home / "run", home / "new", "-o", folder, *words).code == 0
+    for place, out in ((folder.parent, "of-parts"), (home / "parquet", "of-file")):
+        assert evaluated(place, labels, tmp_path / out, "--resamples", 0).code == 0
+    one, other = (json.loads((tmp_path / out / "summary.json").read_text()) for out in ("of-parts", "of-file"))
+    assert one["measures"] == other["measures"]
+    assert evidentia("verify", tmp_path / "of-parts").code == 0
+    part = folder / "part-00001.parquet"
+    part.write_bytes((folder / "part-00000.parquet").read_bytes())
+    refused(evaluated(folder.parent, labels, tmp_path / "out"), "answers.parts/part-00001.parquet was changed")
+    (folder / "manifest.json").unlink()
+    refused(evaluated(folder.parent, labels, tmp_path / "out"), "answers.parts holds no manifest.json")
+
+
 def test_answers_under_thresholds_tuned_anew_are_judged_under_those(home: Path, tmp_path: Path) -> None:
     budgets = "ScreeningSensitivity>=0.8,AlertsPer1000<=30"
     assert evidentia("tune", home / "run", "--targets", budgets, "-o", tmp_path / "t.json").code == 0

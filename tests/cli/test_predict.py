@@ -347,10 +347,10 @@ def test_a_pipeline_of_another_kind(content: str, model: Path, home: Path, tmp_p
     one_line(ran, "model/pipeline.json cannot be read. Train again with `evidentia run`.")
 
 
-@pytest.mark.parametrize("name", ["answers", "answers.txt", "answers.json", "answers.csv.gz", "answers.CSV"])
+@pytest.mark.parametrize("name", ["answers.txt", "answers.json", "answers.csv.gz", "answers.CSV"])
 def test_a_suffix_that_is_not_known(name: str, home: Path, tmp_path: Path) -> None:
     ran = evidentia("predict", home / "run", home / "corpus", "-o", tmp_path / name)
-    one_line(ran, f"{name}: write to one of .csv, .jsonl, .parquet.")
+    one_line(ran, f"{name}: write to one of .csv, .jsonl, .parquet, or name a folder.")
     assert contents(tmp_path) == {}
 
 

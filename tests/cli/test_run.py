@@ -235,7 +235,7 @@ def test_a_folder_that_may_not_be_written(home: Path) -> None:
 
 PATCH = """
 import sys
-if any("evidentia.pipeline.workers" in word for word in sys.orig_argv):  # in workers alone
+if any("evidentia.workers" in word for word in sys.orig_argv):  # in workers alone
     from evidentia.errors import InputError
     from evidentia.pipeline.stages.retrievers import Bm25
 

@@ -28,6 +28,17 @@ def test_the_same_seed_gives_the_same_bytes(more: tuple[str, ...], tmp_path: Pat
     assert contents(tmp_path / "a") != contents(tmp_path / "c")
 
 
+def test_a_large_parquet_run_comes_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evidentia.synth.parts.MOST_IN_ONE_FILE", 11)
+    words = ("synth", *SMALL, "--workers", 1, "-o", tmp_path / "big")
+    refused(evidentia(*words, "--format", "parquet", "--trec"), "without TREC files", "--trec")
+    ran = evidentia(*words, "--format", "parquet")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out == f"{tmp_path / 'big' / 'per_query'}\n{tmp_path / 'big' / 'candidates'}\n"
+    assert set(contents(tmp_path / "big")) == {"per_query/part-00000.parquet", "candidates/part-00000.parquet"}
+    refused(evidentia(*words, "--format", "parquet"), "big already holds candidates, per_query", "--force")
+
+
 def test_the_paths_that_were_written_are_printed_one_a_line(tmp_path: Path) -> None:
     ran = evidentia("synth", *SMALL, "--trec", "-o", tmp_path / "x")
     assert (ran.code, ran.err) == (0, "")
@@ -96,6 +107,7 @@ def test_the_help_says_that_everything_is_invented() -> None:
         (("--kind", "corpus", "--criteria", "3"), ("--criteria does not apply to --kind corpus",)),
         (("--kind", "phq8", "--mean-sentences", "9"), ("--mean-sentences does not apply to --kind phq8",)),
         (("--mean-sentences", "9"), ("--mean-sentences does not apply to --kind evidence",)),
+        (("--kind", "corpus", "--workers", "2"), ("--workers does not apply to --kind corpus",)),
         (("--kind", "corpus", "--posts", "2", "--positives", "21"), ("positives is 21", "at most 20")),
         (("--kind", "corpus", "--mean-sentences", "1"), ("mean_sentences is 1", "from 3")),
         (("--kind", "phq8", "--participants", "3", "--failures", "3"), ("failures is 3", "at most 2")),

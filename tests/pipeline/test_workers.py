@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
+from evidentia import workers
 from evidentia.errors import InputError, OutputError, WorkerError
-from evidentia.pipeline import workers
-from evidentia.pipeline.workers import Workers
+from evidentia.workers import Workers
 
 from .stopping import _parents, gone, until_true
 
 PARENT = """
 import threading, time
-from evidentia.pipeline.workers import Workers, block_signals
+from evidentia.workers import Workers, block_signals
 
 def start():
     block_signals()

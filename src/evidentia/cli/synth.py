@@ -19,7 +19,7 @@ of_phq8 = partial(option, rich_help_panel="PHQ-8 runs")
 _KINDS = {
     "evidence": (
         *("posts", "criteria", "positives", "mean_candidates", "folds", "difficulty", "ties", "splits"),
-        *("format", "trec"),
+        *("format", "trec", "workers"),
     ),
     "corpus": ("posts", "positives", "mean_sentences"),
     "phq8": ("participants", "failures", "abstention"),
@@ -49,8 +49,13 @@ def synth(
     difficulty: Annotated[float, of_evidence("--difficulty", "0 a perfect system, 1 a random one.")] = 0.5,
     ties: Annotated[float, of_evidence("--ties", "Share of queries with tied scores.")] = 0.1,
     splits: Annotated[bool, of_evidence("--splits", "Also TRAIN and TUNE rows of every fold.")] = False,
-    format: Annotated[str, of_evidence("--format", "csv, parquet or jsonl.")] = "csv",
+    format: Annotated[
+        str, of_evidence("--format", "csv, parquet or jsonl; Parquet of more than 20,000 posts comes in parts.")
+    ] = "csv",
     trec: Annotated[bool, of_evidence("--trec", "Also write TREC qrels and run files.")] = False,
+    workers: Annotated[
+        int, of_evidence("--workers", "How many processes draw a run in parts; 0: one for every core.")
+    ] = 0,
     mean_sentences: Annotated[float, of_corpus("--mean-sentences", "Mean sentences of a post.")] = 20,
     participants: Annotated[int, of_phq8("--participants", "How many participants.")] = 41,
     failures: Annotated[int, of_phq8("--failures", "How many of them have no result.")] = 2,
@@ -91,16 +96,30 @@ def _refuse_to_replace(out: Path, names: Sequence[str], force: bool) -> None:
         )
 
 
-def _evidence(out: Path, force: bool, *, format: str, trec: bool, **settings: Any) -> list[Path]:
+def _evidence(out: Path, force: bool, *, format: str, trec: bool, workers: int, **settings: Any) -> list[Path]:
     from evidentia.synth import synthetic_run
     from evidentia.synth.files import run_files, trec_files, write_files
+    from evidentia.synth.parts import MOST_IN_ONE_FILE
 
+    if format == "parquet" and settings["posts"] > MOST_IN_ONE_FILE:
+        return _in_parts(out, force, trec=trec, workers=workers, **settings)
     names = [f"per_query.{format}", f"candidates.{format}", *(["qrels.txt", "run.txt"] if trec else [])]
     _refuse_to_replace(out, names, force)
     if settings["positives"] is None and (settings["posts"], settings["criteria"]) == (1477, 10):
         settings["positives"] = 1379
     run = synthetic_run(**settings)
     return write_files(out, run_files(run, format=format) | (trec_files(run) if trec else {}))
+
+
+def _in_parts(out: Path, force: bool, *, trec: bool, **settings: Any) -> list[Path]:
+    from evidentia.cli.progress import progress_bar
+    from evidentia.synth import write_parts
+    from evidentia.synth.parts import MOST_IN_ONE_FILE
+
+    if trec:
+        raise InputError(f"Runs of more than {MOST_IN_ONE_FILE:,} posts come without TREC files. Leave --trec out.")
+    with progress_bar("Drawing", quiet=False) as told:
+        return write_parts(out, force=force, look=told, **settings)
 
 
 def _corpus(out: Path, force: bool, **settings: Any) -> list[Path]:

@@ -17,7 +17,7 @@ from evidentia.corpus.records import (
     unread_keys,
     wrong_type,
 )
-from evidentia.corpus.splitter import described, split
+from evidentia.corpus.splitter import Span, described, split
 from evidentia.errors import Problem, counted, shown
 from evidentia.tables.document import Faults, Kind
 from evidentia.tables.files import Content
@@ -28,9 +28,9 @@ _BOTH = Kind(
 )
 _NEITHER = Kind("MISSING_KEY", "post", "with neither sentences nor text", "Give every post one of them.")
 _NO_SENTENCES = Kind("EMPTY_POST", "post", "without a sentence", "Leave them out, or give them a text.")
-_SAME_POST = Kind("DUPLICATE_POST", "post", "whose post_id an earlier one has", "Keep one line per post.")
+SAME_POST = Kind("DUPLICATE_POST", "post", "whose post_id an earlier one has", "Keep one line per post.")
 _SAME_UID = Kind("DUPLICATE_UID", "sentence", "whose sent_uid the same post has before", "Give each a uid of its own.")
-_OTHER_POST = Kind(
+OTHER_POST = Kind(
     "UID_IN_TWO_POSTS",
     "sentence",
     "whose sent_uid an earlier post has",
@@ -65,8 +65,8 @@ def read_documents(content: Content, splitter: str) -> Documents:
     return check_documents(read_records(content, faults), splitter, faults)
 
 
-def check_documents(records: Iterable[Record], splitter: str, faults: Faults) -> Documents:
-    """Check posts one after the other; what is wrong with them is noted."""
+def check_documents(records: Iterable[Record], splitter: str | None, faults: Faults) -> Documents:
+    """Check posts one after the other; what is wrong with them is noted. Without a ``splitter`` a text stays one sentence."""
     reader = _PostReader(faults, splitter)
     for record in records:
         reader.add(record)
@@ -76,7 +76,7 @@ def check_documents(records: Iterable[Record], splitter: str, faults: Faults) ->
     documents.posts_known = documents.posts_known and codes.isdisjoint(LOSES_RECORDS)
     documents.uids_known = documents.posts_known and codes <= _KEEPS_UIDS
     documents.notes = unread_keys(faults.name, reader.keys, _KEYS)
-    if documents.cut:
+    if documents.cut and splitter is not None:
         cut = f"{counted(documents.cut, 'post')} given as text, cut into sentences by {described(splitter)}"
         documents.notes = (*documents.notes, f"{faults.name}: {cut}; other versions may cut elsewhere.")
     return documents
@@ -87,7 +87,7 @@ class _PostReader:
     """Takes one post after the other, and remembers the ids that were given away."""
 
     faults: Faults
-    splitter: str
+    splitter: str | None
     made: Documents = field(default_factory=Documents)
     keys: set[str] = field(default_factory=set)
     posts: set[str] = field(default_factory=set)
@@ -100,7 +100,7 @@ class _PostReader:
         if post is not None:
             place = f"{place}, post {shown(post)}"
             if post in self.posts:
-                self.faults.add(_SAME_POST, place)
+                self.faults.add(SAME_POST, place)
                 return
             self.posts.add(post)
         else:
@@ -149,7 +149,8 @@ class _PostReader:
             self.faults.add(_NO_SENTENCES, place)
         else:
             self.made.cut += 1
-            for index, span in enumerate(split(text, self.splitter)):
+            spans = [Span(0, len(text))] if self.splitter is None else split(text, self.splitter)
+            for index, span in enumerate(spans):
                 where = f"{place}, sentence {index + 1}"
                 uid = read_id({"sent_uid": f"{post}_{index}"}, "sent_uid", "sentence", where, self.faults)
                 if uid is not None:
@@ -163,4 +164,4 @@ class _PostReader:
             self.made.texts.append(text)
             self.made.starts.append(start)
         else:
-            self.faults.add(_SAME_UID if earlier == post else _OTHER_POST, f"{where}, uid {shown(uid)}")
+            self.faults.add(_SAME_UID if earlier == post else OTHER_POST, f"{where}, uid {shown(uid)}")

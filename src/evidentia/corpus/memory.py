@@ -10,6 +10,7 @@ from evidentia.corpus.documents import check_documents
 from evidentia.corpus.posts import Criterion, Posts
 from evidentia.corpus.read import laid_out
 from evidentia.corpus.records import Record
+from evidentia.corpus.rows import rows_of_posts, with_uids
 from evidentia.corpus.splitter import DEFAULT, check_name
 from evidentia.errors import InputError
 from evidentia.tables.document import Faults, Kind
@@ -53,10 +54,7 @@ def rows_in_memory(frame: object) -> list[dict[str, Any]]:
     table = frame_of(frame)
     if not table.height:
         raise refusal("NO_ROWS", name=NAME)
-    missing = {"post_id"} - {*table.columns} or ({"text"} if not {"text", "sentences"} & {*table.columns} else set())
-    if missing:
-        raise InputError(f"{NAME}: no column {missing.pop()}. The table needs post_id, and text or sentences.")
-    return [{name: value for name, value in row.items() if value is not None} for row in table.iter_rows(named=True)]
+    return list(rows_of_posts(table, NAME))
 
 
 def _records(entries: Sequence[object], faults: Faults) -> Iterator[Record]:
@@ -64,18 +62,6 @@ def _records(entries: Sequence[object], faults: Faults) -> Iterator[Record]:
         if isinstance(post, str):
             yield Record(number, {"post_id": str(number - 1), "text": post}, "post")
         elif isinstance(post, Mapping):
-            yield Record(number, _with_uids(post), "post")
+            yield Record(number, with_uids(post), "post")
         else:
             faults.add(_NO_POST, f"post {number}")
-
-
-def _with_uids(post: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The same with sentences that are plain texts numbered from 0, as those of a text that is cut here."""
-    sentences = post.get("sentences")
-    if not isinstance(sentences, list | tuple):
-        return post
-    named = [
-        {"sent_uid": f"{post.get('post_id')}_{at}", "text": each} if isinstance(each, str) else each
-        for at, each in enumerate(sentences)
-    ]
-    return {**post, "sentences": named}

@@ -12,12 +12,14 @@ import numpy as np
 
 from evidentia.array_types import Bools
 from evidentia.corpus.criteria import Criteria, parse_criteria
-from evidentia.corpus.documents import Documents, read_documents
+from evidentia.corpus.documents import Documents, check_documents, read_documents
 from evidentia.corpus.labels import parse_labels
 from evidentia.corpus.posts import Criterion, Posts
+from evidentia.corpus.rows import row_records
 from evidentia.corpus.splitter import DEFAULT, check_name
 from evidentia.errors import InputError, Problem
-from evidentia.tables.files import Content, load, read_content
+from evidentia.tables.document import Faults
+from evidentia.tables.files import PARQUET, Content, load, load_parquet, read_content
 from evidentia.tables.run import Source
 
 DOCUMENTS, CRITERIA, LABELS = "documents.jsonl", "criteria.jsonl", "labels.csv"
@@ -56,7 +58,10 @@ def read_corpus(folder: Path | str, *, splitter: str = DEFAULT, labels: bool = T
 
 
 def read_posts(path: Path | str, *, criteria: Sequence[Criterion], splitter: str = DEFAULT) -> Corpus:
-    """Read and check posts alone, to be asked about the given criteria: a documents.jsonl, or a folder that holds one."""
+    """Read and check posts alone, to be asked about the given criteria: a documents.jsonl, or a folder that holds one.
+
+    A Parquet file with the columns post_id, and text or sentences, holds posts too.
+    """
     check_name(splitter)
     path = Path(path)
     reader = _CorpusReader(path, splitter)
@@ -111,7 +116,7 @@ class _CorpusReader:
     def documents(self, path: Path | None = None) -> Documents | None:
         with self._noting():
             content = read_content(path or find(self.folder, DOCUMENTS))
-            documents = read_documents(content, self.splitter)
+            documents = _documents(content, self.splitter)
             self._note("documents", content, len(documents.post_ids), documents)
             return documents
         return None
@@ -137,6 +142,13 @@ class _CorpusReader:
     def corpus(self, documents: Documents, criteria: tuple[Criterion, ...], gold: Bools | None) -> Corpus:
         posts = laid_out(documents, criteria, gold)
         return Corpus(posts, tuple(self.sources), tuple(self.notes), self.splitter if documents.cut else None)
+
+
+def _documents(content: Content, splitter: str) -> Documents:
+    if content.data[:4] != PARQUET:
+        return read_documents(content, splitter)
+    table = load_parquet(content).frame
+    return check_documents(row_records(table, content.name), splitter, Faults(content.name))
 
 
 def laid_out(documents: Documents, criteria: Sequence[Criterion], gold: Bools | None = None) -> Posts:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,8 +38,13 @@ class Record:
 
 def read_records(content: Content, faults: Faults) -> Iterator[Record]:
     """The objects of a JSON Lines file; lines that are none are noted as faults."""
+    return decoded(json_lines(content.text()), faults)
+
+
+def decoded(lines: Iterable[tuple[int, bytes]], faults: Faults) -> Iterator[Record]:
+    """The objects of numbered lines; lines that are none are noted as faults."""
     decoder = json.JSONDecoder(object_pairs_hook=_members, parse_constant=_refuse_constant)
-    for number, line in json_lines(content.text()):
+    for number, line in lines:
         try:
             members = decoder.decode(line.decode())
         except _RepeatedKeyError as error:

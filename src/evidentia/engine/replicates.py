@@ -25,13 +25,13 @@ from evidentia.measures import Definition
 from evidentia.measures.core import Additive, Fit, Macro, Sweep
 from evidentia.stats.exact import powers_above, split
 from evidentia.stats.poisson import Words, poisson_weights, scale_to
-from evidentia.stats.resampling import in_threads
-from evidentia.stats.segments import cumulated
 from evidentia.stats.sweeps import Counts
 
-AT_ONCE = 64  # replicates whose weights are in memory at once: a post's are one line of the cache
-CELLS = 1 << 25  # numbers of a sweep in work at once
+AT_ONCE = 16  # replicates whose weights are in memory at once
+CELLS = 1 << 22  # numbers of a sweep in work at once
 POSTS = 1 << 14  # posts whose fits are added up at once
+Weighed = NDArray[np.float32]
+Stretch = tuple[Ints, Ints, Ints]
 
 
 @dataclass
@@ -113,47 +113,55 @@ class SpilledReplicates:
         scores = [kind.score(queries.prob[mine], queries.label[mine]) for mine in members]
         largest = [np.abs(score.columns).max(axis=0, initial=0.0) for score in scores if score is not None]
         bounds = powers_above(np.max(largest, axis=0)) if largest else np.ones(1)
-        rows = [np.full(self.job.resamples, np.nan) for _ in scores]
-        for code, (score, mine) in enumerate(zip(scores, members, strict=True)):
-            if score is not None:
-                sums = self._weighed(score.columns, queries.post[mine], bounds)
-                rows[code] = kind.step(score.at, sums[None])[0]
-        return np.stack(rows)
+        there = [code for code, score in enumerate(scores) if score is not None]
+        parts = [(scores[code].columns, queries.post[members[code]]) for code in there]  # type: ignore[union-attr]
+        rows = np.full((len(scores), self.job.resamples), np.nan)
+        for code, sums in zip(there, self._weighed(parts, bounds), strict=True):
+            score = scores[code]
+            assert score is not None
+            rows[code] = kind.step(score.at, sums[None])[0]
+        return rows
 
-    def _weighed(self, columns: Floats, posts: Ints, bounds: Floats) -> Floats:
-        """Weighted sums of columns of rows that stand post by post: replicates x columns."""
-        totals = np.zeros((2, self.job.resamples, columns.shape[1]))
-        for start in range(0, int(posts.max(initial=-1)) + 1, POSTS):
-            first, last = np.searchsorted(posts, [start, start + POSTS])
-            if first == last:
-                continue
-            at = posts[first:last] - start
+    def _weighed(self, parts: Sequence[tuple[Floats, Ints]], bounds: Floats) -> Floats:
+        """Weighted sums of columns of rows that stand post by post: parts x replicates x columns."""
+        totals = np.zeros((2, len(parts), self.job.resamples, len(bounds)))
+        for start in range(0, len(self.keys), POSTS):
             weights = poisson_weights(self.keys[start : start + POSTS], self.job.seed, range(self.job.resamples))
-            heavy = weights.astype(np.float64)
-            for which, part in enumerate(split(columns[first:last], bounds)):
-                by_post = np.stack([np.bincount(at, column, minlength=len(heavy)) for column in part.T], axis=1)
-                totals[which] += heavy.T @ by_post
+            heavy = weights.T.astype(np.float64)
+            for at, (columns, posts) in enumerate(parts):
+                first, last = np.searchsorted(posts, [start, start + POSTS])
+                own = posts[first:last] - start
+                for which, exact in enumerate(split(columns[first:last], bounds)):
+                    by_post = [np.bincount(own, column, minlength=len(weights)) for column in exact.T]
+                    totals[which, at] += heavy @ np.stack(by_post, axis=1)
         summed: Floats = totals[0] + totals[1]
         return summed
 
     def _swept(self, wants: Sequence[Want]) -> dict[Key, Floats]:
         """The values of sweeps; those over the same units in the same groups share their steps."""
-        shared: dict[tuple[object, tuple[str, ...]], list[Want]] = {}
+        shared: dict[tuple[bool, tuple[str, ...]], list[Want]] = {}
         for definition, grouping in wants:
             level = definition.args.get("level") == "candidate"
             shared.setdefault((level, grouping.columns), []).append((definition, grouping))
-        values: dict[Key, Floats] = {}
-        for (of_candidates, _), members in shared.items():
-            grouping = members[0][1]
-            sources = self._candidates(grouping) if of_candidates else self._queries(grouping)
-            rows: dict[Definition, list[Floats]] = {definition: [] for definition, _ in members}
-            for units in sources:
-                steps = _WeightedSteps(units, self.computation.store)
-                parts = [steps.values(list(rows), weights) for _, weights in self._parts()]
-                for at, definition in enumerate(rows):
-                    rows[definition].append(np.concatenate([part[at] for part in parts]))
-            values |= {(definition, grouping.columns): np.stack(of_group) for definition, of_group in rows.items()}
+        prepared = [
+            (members, self._steps(of_candidates, members[0][1])) for (of_candidates, _), members in shared.items()
+        ]
+        values = {(d, g.columns): np.empty((len(g), self.job.resamples)) for d, g in wants}
+        for rows, weights in self._parts():
+            heavy = weights.astype(np.float32)  # whole numbers, of which no step adds up so many that they would round
+            for members, groups in prepared:
+                for at, steps in enumerate(groups):
+                    of_group = steps.values([definition for definition, _ in members], heavy)
+                    for (definition, grouping), part in zip(members, of_group, strict=True):
+                        values[definition, grouping.columns][at, rows] = part
         return values
+
+    def _steps(self, of_candidates: bool, grouping: Grouping) -> list[_WeightedSteps]:
+        """The steps of every group."""
+        assert self.computation.store is not None
+        units = self._candidates(grouping) if of_candidates else self._queries(grouping)
+        name = ("steps", of_candidates, *grouping.columns)
+        return [_WeightedSteps(each, self.computation.store, (*name, at)) for at, each in enumerate(units)]
 
     def _queries(self, grouping: Grouping) -> Iterator[_Units]:
         queries = self.computation.queries
@@ -186,69 +194,79 @@ class _Units:
     others: Iterable[tuple[Floats, Ints]]
 
 
-@dataclass(frozen=True, eq=False)
-class _Stretch:
-    """Units in the order of their steps: where the units of each step that occurs start, and which step it is."""
-
-    posts: Ints
-    starts: Ints
-    steps: Ints
-
-    @classmethod
-    def of(cls, step: NDArray[Any], posts: Ints) -> _Stretch:
-        """The units by their steps."""
-        order = np.argsort(step, kind="stable")
-        step = step[order]
-        starts = np.flatnonzero(np.append(True, step[1:] != step[:-1])[: len(step)])
-        return cls(posts[order], starts, step[starts])
-
-    def add(self, weights: NDArray[np.uint8], totals: NDArray[np.int32]) -> None:
-        """Add the weights of the units to their steps."""
-        if len(self.posts):
-            totals[self.steps] += np.add.reduceat(weights[self.posts], self.starts, axis=0, dtype=np.int32)
-
-
 class _WeightedSteps:
-    """The steps of a sweep for any weighting of the posts; a step is a score that positives have, highest first."""
+    """The steps of a sweep for any weighting of the posts; a step is a score that positives have, highest first.
 
-    def __init__(self, units: _Units, store: ColumnStore | None) -> None:
+    The other units are on the disk, part by part: their posts in the order of their steps, and where each step starts.
+    """
+
+    def __init__(self, units: _Units, store: ColumnStore, name: tuple[object, ...]) -> None:
         ascending, place = np.unique(units.scores, return_inverse=True)
-        self.size = len(ascending)
-        self.positives = _Stretch.of(self.size - 1 - place, units.posts)
-        self.others: list[_Stretch] = []
+        self.size, self.store, self.name = len(ascending), store, name
+        self.positives = _by_step(self.size - 1 - place, units.posts)
         for scores, posts in units.others:
             for at in range(0, len(scores), CHUNK):
-                part = scores[at : at + CHUNK]
-                reached = np.searchsorted(ascending, part, side="right")
-                tied = np.zeros(len(part), np.bool_)
-                some = reached > 0
-                tied[some] = ascending[reached[some] - 1] == part[some]
-                step = (2 * (self.size - reached) + tied).astype(np.int32)
-                self.others.append(_Stretch.of(step, posts[at : at + CHUNK]))
+                step = _step_of(ascending, scores[at : at + CHUNK])
+                for part, column in zip(
+                    ("posts", "starts", "steps"), _by_step(step, posts[at : at + CHUNK]), strict=True
+                ):
+                    store.append((*name, part), column)
 
-    def values(self, definitions: Sequence[Definition], weights: NDArray[np.uint8]) -> list[Floats]:
-        """The values of definitions in the replicates of these weights."""
-        gained = np.zeros((self.size + 1, weights.shape[1]), np.int32)
-        passed = np.zeros((2 * self.size + 2, weights.shape[1]), np.int32)
-        self.positives.add(weights, gained)
-        for part in self.others:
-            part.add(weights, passed)
+    def values(self, definitions: Sequence[Definition], weights: NDArray[np.float32]) -> list[Floats]:
+        """The values of definitions in the replicates of these weights (posts x replicates)."""
+        gained = np.zeros((self.size + 1, weights.shape[1]), np.float32)
+        passed = np.zeros((2 * self.size + 2, weights.shape[1]), np.float32)
+        _add(self.positives, weights, gained)
+        if (*self.name, "posts") in self.store:
+            columns = (self.store.parts((*self.name, part)) for part in ("posts", "starts", "steps"))
+            for stretch in zip(*columns, strict=True):
+                _add(stretch, weights, passed)
         width = max(1, min(weights.shape[1], CELLS // (self.size + 1)))
         slices = [(slice(at, at + width),) for at in range(0, weights.shape[1], width)]
-
-        def finish(of: slice) -> list[Floats]:
-            counts = _counts(gained[:, of], passed[0::2, of], passed[1::2, of])
-            values = []
-            for definition in definitions:
-                assert isinstance(definition.kind, Sweep)
-                values.append(defined(definition.kind.finish(counts, definition.args)))
-            return values
-
-        parts = list(in_threads(finish, slices))
+        parts = [self._finished(definitions, gained[:, of], passed[0::2, of], passed[1::2, of]) for (of,) in slices]
         return [np.concatenate([part[at] for part in parts]) for at in range(len(definitions))]
 
+    def _finished(
+        self, definitions: Sequence[Definition], gained: Weighed, above: Weighed, tied: Weighed
+    ) -> list[Floats]:
+        steps, beside = gained.astype(np.float64), tied.astype(np.float64)
+        passed = above + beside
+        counts = Counts(_running(steps), _running(passed), steps, passed, beside)
+        values = []
+        for definition in definitions:
+            assert isinstance(definition.kind, Sweep)
+            values.append(defined(definition.kind.finish(counts, definition.args)))
+        return values
 
-def _counts(gained: NDArray[np.int32], above: NDArray[np.int32], tied: NDArray[np.int32]) -> Counts:
-    steps, beside = gained.astype(np.float64), tied.astype(np.float64)
-    passed = above + beside
-    return Counts(cumulated(steps), cumulated(passed), steps, passed, beside)
+
+def _running(steps: Floats) -> Floats:
+    """Running sums down the rows, from zero on."""
+    return np.concatenate([np.zeros((1, steps.shape[1])), np.cumsum(steps, axis=0)])
+
+
+def _step_of(ascending: Floats, scores: Floats) -> Ints:
+    """Twice the step that each unit is passed in, and one more where it has the score of the step."""
+    reached = np.searchsorted(ascending, scores, side="right")
+    tied = np.zeros(len(scores), np.bool_)
+    some = reached > 0
+    tied[some] = ascending[reached[some] - 1] == scores[some]
+    step: Ints = 2 * (len(ascending) - reached) + tied
+    return step
+
+
+def _by_step(step: Ints, posts: Ints) -> Stretch:
+    """Posts in the order of their steps, where each step starts (and the last ends), and which steps occur."""
+    order = np.argsort(step, kind="stable")
+    step = step[order]
+    starts = np.flatnonzero(np.append(True, step[1:] != step[:-1])[: len(step)])
+    return posts[order].astype(np.int32), np.append(starts, len(step)).astype(np.int32), step[starts].astype(np.int32)
+
+
+def _add(stretch: Stretch, weights: NDArray[np.float32], totals: NDArray[np.float32]) -> None:
+    """Add the weights of units to their steps."""
+    from scipy.sparse import csr_array
+
+    posts, starts, steps = stretch
+    if len(steps):
+        matrix = csr_array((np.ones(len(posts), np.float32), posts, starts), shape=(len(steps), len(weights)))
+        totals[steps] += matrix @ weights

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +18,7 @@ from evidentia.pipeline.progress import Training, Watch, no_watch
 from evidentia.pipeline.stage import Lesson, Parts, Stage, StepResult, View
 from evidentia.pipeline.store import Checkpoints
 from evidentia.pipeline.system import GATE, Step, System
-from evidentia.pipeline.workers import Workers, block_signals
+from evidentia.workers import in_processes
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,26 +50,10 @@ def compute(plan: Plan, store: Checkpoints, *, workers: int, told: Callable[[Tra
 
     look()
     if together:
-        _in_processes(left, workers, look)
+        in_processes(run_fold, left, workers=workers, look=look)
         return
     for job in left:
         run_fold(job, look)
-
-
-def _in_processes(jobs: Sequence[FoldJob], workers: int, look: Callable[[], None]) -> None:
-    """A process for each fold, some at a time."""
-    started = Workers()
-    with ThreadPoolExecutor(workers, initializer=block_signals) as threads:
-        try:
-            waiting = {threads.submit(started.run, run_fold, job) for job in jobs}
-            while waiting:
-                done, waiting = wait(waiting, timeout=0.5, return_when=FIRST_COMPLETED)
-                for future in done:
-                    future.result()
-                look()
-        finally:  # after an error, or the keyboard, nobody needs what the others are doing
-            started.stop()
-            threads.shutdown(cancel_futures=True)
 
 
 def run_fold(job: FoldJob, look: Callable[[], None] | None = None) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 
 from evidentia.errors import InputError, Problem, counted, shown
+from evidentia.protocol.answer_parts import THRESHOLDS, load_answers
 from evidentia.protocol.apply import apply_tuning
 from evidentia.protocol.document import from_document, read_tuning
 from evidentia.protocol.tuning import Tuning
@@ -25,11 +27,13 @@ AGAIN = "Write the answers again with `evidentia predict`."
 
 
 def thresholds_beside(answers: Path) -> Path:
-    """Where `evidentia predict` puts the thresholds of its answers.
+    """Where `evidentia predict` puts the thresholds of its answers: beside a file, or into a folder.
 
     >>> thresholds_beside(Path("out/answers.jsonl")).name
     'answers.jsonl.thresholds.json'
     """
+    if os.path.isdir(answers):  # the method of Path fails for long names
+        return answers / THRESHOLDS
     return answers.with_name(f"{answers.name}.thresholds.json")
 
 
@@ -50,7 +54,7 @@ def labelled_answers(
                 f"{place.name}: no such file. `evidentia predict` writes it beside its answers. {AGAIN}",
             )
         )
-    answered, labelled = load(answers), load(labels)
+    answered, labelled = load_answers(answers), load(labels)
     _refuse_unlike(answered, _ANSWERS)
     tuning, _ = read_tuning(place)
     frame = _joined(answered, labelled)

@@ -5,6 +5,7 @@ The runs hold no text; the texts of the corpora are our own.
 
 from evidentia.synth.corpus import SyntheticCorpus, synthetic_corpus, synthetic_corpus_with_kinds
 from evidentia.synth.files import write_run, write_trec
+from evidentia.synth.parts import write_parts
 from evidentia.synth.phq8 import synthetic_phq8, write_phq8
 from evidentia.synth.run import SyntheticArrays, SyntheticRun, synthetic_arrays, synthetic_run
 
@@ -17,6 +18,7 @@ __all__ = [
     "synthetic_corpus_with_kinds",
     "synthetic_phq8",
     "synthetic_run",
+    "write_parts",
     "write_phq8",
     "write_run",
     "write_trec",

@@ -31,7 +31,7 @@ def run_files(run: SyntheticRun, *, format: str = "csv", stem: str = "") -> dict
     if format not in FORMATS:
         raise InputError(f"There is no format {shown(format)}. Choose one of: {', '.join(FORMATS)}.")
     tables = {"per_query": run.per_query, "candidates": run.candidates}
-    return {f"{stem}{name}.{format}": _packed(table, format) for name, table in tables.items() if table.width}
+    return {f"{stem}{name}.{format}": packed(table, format) for name, table in tables.items() if table.width}
 
 
 def write_trec(run: SyntheticRun, folder: Path | str, *, tag: str = "synthetic") -> tuple[Path, Path]:
@@ -81,7 +81,8 @@ def write_files(folder: Path | str, contents: Mapping[str, bytes]) -> list[Path]
     return [target / name for name in contents]
 
 
-def _packed(table: pl.DataFrame, format: str) -> bytes:
+def packed(table: pl.DataFrame, format: str) -> bytes:
+    """The bytes of a table in one of the formats."""
     buffer = io.BytesIO()
     if format == "parquet":
         table.write_parquet(buffer)

@@ -18,6 +18,7 @@ from evidentia.synth.truth import (
     COMMUNITIES,
     Knobs,
     PostTable,
+    Stretch,
     draw_evidence,
     draw_gold,
     draw_posts,
@@ -54,6 +55,12 @@ class SyntheticArrays:
     order: NDArray[np.int32]  # sentence positions within the query, best first
     retriever_score: Floats | None = None
     reranker_score: Floats | None = None
+    stretch: Stretch | None = None  # where these are posts of a larger run
+
+    @property
+    def post_ids(self) -> list[str]:
+        """The id of each post."""
+        return post_ids(self.knobs.posts, self.stretch)
 
     @property
     def length(self) -> Ints:
@@ -61,8 +68,10 @@ class SyntheticArrays:
         return np.diff(self.offsets)
 
 
-def synthetic_arrays(*, stages: bool = True, **settings: Any) -> SyntheticArrays:
+def synthetic_arrays(*, stages: bool = True, stretch: Stretch | None = None, **settings: Any) -> SyntheticArrays:
     """Draw a run with the settings that `Knobs` has; without ``stages`` there are no retriever and reranker scores.
+
+    As a ``stretch`` of a larger run it has its ids and taus.
 
     >>> run = synthetic_arrays(seed=7, posts=50, positives=40)
     >>> len(run.label), int(run.label.sum())
@@ -79,7 +88,10 @@ def synthetic_arrays(*, stages: bool = True, **settings: Any) -> SyntheticArrays
     is_gold = draw_gold(corpus, evidence.label, offsets, rng=of_gold)
     coarse = of_ties.random(knobs.queries) < knobs.ties
     prob = system.detection_prob(evidence, knobs, coarse, rng=of_prob)
-    tau_neg, tau_pos = system.tuned_taus(prob, evidence.label, corpus, knobs)
+    if stretch is None:
+        tau_neg, tau_pos = system.tuned_taus(prob, evidence.label, corpus, knobs)
+    else:
+        tau_neg, tau_pos = stretch.tau_neg, stretch.tau_pos
     fold = corpus.fold[post]
     state = states(prob, tau_neg[fold], tau_pos[fold])
     scores = system.candidate_scores(is_gold, length, prob, coarse, knobs, rng=of_scores)
@@ -106,6 +118,7 @@ def synthetic_arrays(*, stages: bool = True, **settings: Any) -> SyntheticArrays
         order=order,
         retriever_score=staged[0],
         reranker_score=staged[1],
+        stretch=stretch,
     )
 
 
@@ -131,11 +144,15 @@ def synthetic_run(*, splits: bool = False, candidates: bool = True, **settings: 
     (200, 19)
     """
     arrays = synthetic_arrays(stages=candidates, **settings)
-    uids = _sentence_uids(arrays)
+    table = candidate_table(arrays, splits=splits) if candidates else pl.DataFrame()
+    return SyntheticRun(query_table(arrays, splits=splits), table)
+
+
+def query_table(arrays: SyntheticArrays, *, splits: bool) -> pl.DataFrame:
+    """The table per_query of what was drawn."""
     rows = [_split_rows(arrays, fold) for fold in range(arrays.knobs.folds)] if splits else [_eval_rows(arrays)]
-    per_query = pl.concat(rows).join(_uid_lists(arrays, uids), on="query", how="left", maintain_order="left")
-    table = _candidates(arrays, uids, splits=splits) if candidates else pl.DataFrame()
-    return SyntheticRun(_finished(per_query, splits=splits), table)
+    lists = _uid_lists(arrays, _sentence_uids(arrays))
+    return _finished(pl.concat(rows).join(lists, on="query", how="left", maintain_order="left"), splits=splits)
 
 
 def _eval_rows(arrays: SyntheticArrays) -> pl.DataFrame:
@@ -157,7 +174,7 @@ def _rows(arrays: SyntheticArrays, fold: Ints, prob: Floats, split: NDArray[np.s
     return pl.DataFrame(
         {
             "query": np.arange(len(prob)),
-            "post_id": _coded(post_ids(arrays.knobs.posts), arrays.post),
+            "post_id": _coded(arrays.post_ids, arrays.post),
             "criterion_id": _coded(_criterion_ids(arrays), arrays.criterion),
             "fold": fold,
             "split": split,
@@ -198,15 +215,16 @@ def _finished(per_query: pl.DataFrame, *, splits: bool) -> pl.DataFrame:
     ).select([name for name in columns if splits or name != "split"])
 
 
-def _candidates(arrays: SyntheticArrays, uids: pl.Series, *, splits: bool) -> pl.DataFrame:
+def candidate_table(arrays: SyntheticArrays, *, splits: bool) -> pl.DataFrame:
+    """The table of candidates of what was drawn, which needs the scores of the stages."""
     assert arrays.retriever_score is not None
     assert arrays.reranker_score is not None
     query = _query_of_candidate(arrays)
     table = pl.DataFrame(
         {
-            "post_id": _coded(post_ids(arrays.knobs.posts), arrays.post[query]),
+            "post_id": _coded(arrays.post_ids, arrays.post[query]),
             "criterion_id": _coded(_criterion_ids(arrays), arrays.criterion[query]),
-            "sent_uid": uids.gather(_sentence_of_candidate(arrays)),
+            "sent_uid": _sentence_uids(arrays).gather(_sentence_of_candidate(arrays)),
             "score": arrays.score,
             "is_gold": arrays.is_gold.astype(np.int8),
             "retriever_score": arrays.retriever_score,
@@ -237,7 +255,7 @@ def _sentence_of_candidate(arrays: SyntheticArrays) -> Ints:
 def _sentence_uids(arrays: SyntheticArrays) -> pl.Series:
     length = arrays.posts.length
     within = np.arange(length.sum()) - np.repeat(np.cumsum(length) - length, length)
-    post = _coded(post_ids(arrays.knobs.posts), np.repeat(np.arange(len(length)), length))
+    post = _coded(arrays.post_ids, np.repeat(np.arange(len(length)), length))
     parts = pl.DataFrame({"post": post, "index": within})
     return parts.select(pl.format("{}_{}", "post", "index").alias("sent_uid")).to_series()
 

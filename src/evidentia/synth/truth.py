@@ -119,14 +119,25 @@ class LatentEvidence:
     label: Bools
 
 
-def post_ids(count: int) -> list[str]:
+@dataclass(frozen=True, eq=False)
+class Stretch:
+    """Some posts of a larger run: how many go before, how many the run has, and the taus of all of it."""
+
+    before: int
+    posts: int
+    tau_neg: Floats
+    tau_pos: Floats
+
+
+def post_ids(count: int, stretch: Stretch | None = None) -> list[str]:
     """Ids whose order as strings is their order as numbers.
 
     >>> post_ids(2)
     ['post-00001', 'post-00002']
     """
-    width = max(5, len(str(count)))
-    return [f"post-{number:0{width}d}" for number in range(1, count + 1)]
+    before, posts = (0, count) if stretch is None else (stretch.before, stretch.posts)
+    width = max(5, len(str(posts)))
+    return [f"post-{number:0{width}d}" for number in range(before + 1, before + count + 1)]
 
 
 def outer_folds(count: int, folds: int, *, seed: int) -> Ints:

@@ -118,7 +118,7 @@ def _load_file(path: Path, delimiter: str) -> Loaded:
         kind = _FORMATS[suffix.lower()]
     if kind in {"csv", "tsv"}:
         return _load_csv(content, "\t" if kind == "tsv" and delimiter == "," else delimiter)
-    return {"parquet": _load_parquet, "jsonl": _load_jsonl, "json": _load_json, "xlsx": _load_xlsx}[kind](content)
+    return {"parquet": load_parquet, "jsonl": _load_jsonl, "json": _load_json, "xlsx": _load_xlsx}[kind](content)
 
 
 def _kind_of(data: bytes, delimiter: str) -> str:
@@ -132,7 +132,8 @@ def _kind_of(data: bytes, delimiter: str) -> str:
     return "tsv" if b"\t" in header and delimiter.encode() not in header else "csv"
 
 
-_MAGIC = {b"PAR1": "parquet", b"PK\x03\x04": "xlsx"}
+PARQUET = b"PAR1"  # how a Parquet file begins
+_MAGIC = {PARQUET: "parquet", b"PK\x03\x04": "xlsx"}
 
 
 def _load_csv(content: Content, delimiter: str) -> Loaded:
@@ -243,7 +244,8 @@ def _has_cells(book: Any, at: int) -> bool:
         return False
 
 
-def _load_parquet(content: Content) -> Loaded:
+def load_parquet(content: Content) -> Loaded:
+    """The table of a Parquet file."""
     if not content.data:
         raise refusal("EMPTY_FILE", name=content.name)
     try:

@@ -11,15 +11,16 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from typing import Any
 
 from evidentia.errors import EvidentiaError, OutputError, WorkerError, place_of
 
 _DIES_WITH_PARENT = 1  # PR_SET_PDEATHSIG
 _LOOK_EVERY = 1.0
-_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-_KILLED = "A worker was killed (not enough memory?). What was done is kept: continue with --resume, perhaps with fewer --workers."
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "POLARS_MAX_THREADS")
+RESUME = "What was done is kept: continue with --resume, perhaps with fewer --workers."
 # Only the standard library until all of the work has come: a parent that was killed meanwhile is no error of ours to print.
 _BOOT = """
 import os, sys
@@ -27,7 +28,7 @@ size, work = sys.stdin.buffer.readline(), sys.stdin.buffer.read()
 if not size or len(work) != int(size):
     os._exit(1)
 sys.path[:] = {path!r}
-from evidentia.pipeline.workers import serve
+from evidentia.workers import serve
 serve(work, parent={parent})
 """
 
@@ -35,10 +36,11 @@ serve(work, parent={parent})
 class Workers:
     """Processes that each do one piece of work, started by threads that wait for them.
 
-    A thread must have called ``block_signals`` before it starts one.
+    A thread must have called ``block_signals`` before it starts one. ``advice`` says what to do where one was killed.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, advice: str = RESUME) -> None:
+        self._advice = advice
         self._running: set[subprocess.Popen[bytes]] = set()
         self._starting = threading.Lock()
         self._stopped = False
@@ -54,7 +56,7 @@ class Workers:
         try:
             error, trace = pickle.loads(answer)
         except (EOFError, pickle.UnpicklingError):
-            raise OutputError(_KILLED) from None
+            raise OutputError(f"A worker was killed (not enough memory?). {self._advice}") from None
         if error is not None:
             raise error from (None if trace is None else RuntimeError(trace))  # shown where EVIDENTIA_DEBUG asks for it
 
@@ -81,6 +83,29 @@ class Workers:
             self._stopped = True
             for process in list(self._running):
                 process.kill()
+
+
+def in_processes(
+    function: Callable[[Any], None],
+    work: Iterable[Any],
+    *,
+    workers: int,
+    look: Callable[[], None],
+    advice: str = RESUME,
+) -> None:
+    """Call a function in a process for each piece of work, some at a time, with a look every now and then."""
+    started = Workers(advice)
+    with ThreadPoolExecutor(workers, initializer=block_signals) as threads:
+        try:
+            waiting = {threads.submit(started.run, function, piece) for piece in work}
+            while waiting:
+                done, waiting = wait(waiting, timeout=0.5, return_when=FIRST_COMPLETED)
+                for future in done:
+                    future.result()
+                look()
+        finally:  # after an error, or the keyboard, nobody needs what the others are doing
+            started.stop()
+            threads.shutdown(cancel_futures=True)
 
 
 def block_signals() -> None:
