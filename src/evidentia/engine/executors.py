@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -177,13 +179,27 @@ def executor_named(name: str, workers: int | None = None) -> Iterator[LocalProce
     if workers is not None and workers < 1:
         raise InputError(f"There cannot be {workers} workers. Give --workers 1 or more.")
     kind, _, address = name.partition(":")
-    if kind == "local" and not address:
-        yield LocalProcesses(workers)
+    with _closed_pipes_as_errors():
+        if kind == "local" and not address:
+            yield LocalProcesses(workers)
+            return
+        if kind != "dask":
+            raise InputError(f"There is no engine {name!r}. Engines are: local, dask, dask:HOST:PORT.")
+        cluster = DaskWorkers(address or None, workers)
+        try:
+            yield cluster
+        finally:
+            cluster.close()
+
+
+@contextmanager
+def _closed_pipes_as_errors() -> Iterator[None]:
+    """Let a worker that dies not end us too: the command stops like others when a pipe closes, and this is a pipe to the worker."""
+    if not hasattr(signal, "SIGPIPE") or threading.current_thread() is not threading.main_thread():
+        yield
         return
-    if kind != "dask":
-        raise InputError(f"There is no engine {name!r}. Engines are: local, dask, dask:HOST:PORT.")
-    cluster = DaskWorkers(address or None, workers)
+    before = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     try:
-        yield cluster
+        yield
     finally:
-        cluster.close()
+        signal.signal(signal.SIGPIPE, before)
