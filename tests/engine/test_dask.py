@@ -51,9 +51,8 @@ def test_any_number_of_workers_and_any_order_of_partitions(tmp_path: Path) -> No
             rows = pl.concat([posts[place] for place in order])
             in_parts(rows, folder / name, range(0, rows.height, rows.height // 7))
         with cluster(folder, workers) as dask, executor_named(f"dask:{dask.address}") as executor:
-            dask_has = len(dask.workers)
+            assert executor.workers == workers
             found = in_blocks(folder / "queries", folder / "candidates", rows=900, executor=executor, resamples=20)
-        assert dask_has == workers
         same(found, in_blocks(*run.files, rows=10**6, resamples=20))
         same(in_blocks(*run.files), run.expected)
 

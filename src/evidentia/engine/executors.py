@@ -137,7 +137,8 @@ class DaskWorkers:
             raise InputError(
                 f"The Dask scheduler at {address or 'this machine'} has no workers. Start some: dask worker ADDRESS."
             ) from None
-        self.workers = len(self.client.scheduler_info(n_workers=-1)["workers"])
+        workers_there = self.client.scheduler_info(n_workers=-1)["workers"].values()
+        self.workers = sum(worker["nthreads"] for worker in workers_there)  # a thread more is a block more in memory
 
     @property
     def dashboard(self) -> str:
