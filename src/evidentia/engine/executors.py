@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -14,6 +16,7 @@ from importlib import import_module
 from typing import Any, Protocol, TypeVar
 
 from evidentia.errors import EvidentiaError, InputError, Problem
+from evidentia.workers import end_with
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -74,7 +77,12 @@ class LocalProcesses:
 
     def _pooled(self, work: Callable[[Task], Any], tasks: Sequence[Task]) -> Iterator[Any]:
         context = multiprocessing.get_context("spawn")
-        with _one_thread(), ProcessPoolExecutor(min(self.workers, len(tasks)), mp_context=context) as pool:
+        number, of_parent = min(self.workers, len(tasks)), (os.getpid(),)
+        with (
+            _one_thread(),
+            _broken_pipes_ignored(),
+            ProcessPoolExecutor(number, context, initializer=end_with, initargs=of_parent) as pool,
+        ):
             waiting: deque[Future[Any]] = deque()
             try:
                 for task in tasks:
@@ -86,6 +94,19 @@ class LocalProcesses:
             finally:
                 for future in waiting:
                     future.cancel()
+
+
+@contextmanager
+def _broken_pipes_ignored() -> Iterator[None]:
+    """Let a pipe to a process that died be an error to handle; a command would end over it without a word."""
+    if not hasattr(signal, "SIGPIPE") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGPIPE, before)
 
 
 @contextmanager
@@ -174,8 +195,9 @@ def executor_named(name: str, workers: int | None = None) -> Iterator[LocalProce
         return
     if kind != "dask":
         raise InputError(f"There is no engine {name!r}. Engines are: local, dask, dask:HOST:PORT.")
-    cluster = DaskWorkers(address or None, workers)
-    try:
-        yield cluster
-    finally:
-        cluster.close()
+    with _broken_pipes_ignored():
+        cluster = DaskWorkers(address or None, workers)
+        try:
+            yield cluster
+        finally:
+            cluster.close()
