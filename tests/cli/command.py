@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -40,12 +41,15 @@ def evidentia(*words: object) -> Ran:
     """Run `evidentia WORDS...` here. An exception that the command lets through is raised: a user would see a traceback."""
     out, err = io.StringIO(), io.StringIO()
     argv = ["evidentia", *_words(words)]
+    pipes = signal.getsignal(signal.SIGPIPE)
     with patch.dict(os.environ, PLAIN), patch.object(sys, "argv", argv), redirect_stdout(out), redirect_stderr(err):
         try:
             main()
             code = 0
         except SystemExit as stop:
             code = int(stop.code or 0)
+        finally:
+            signal.signal(signal.SIGPIPE, pipes)  # a pipe to another process must not end the tests
     return Ran(code, out.getvalue(), err.getvalue())
 
 

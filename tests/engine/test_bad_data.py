@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import polars as pl
@@ -177,6 +178,15 @@ def test_scattered_tables_leave_no_copy(tables: Path, run: Made, here: None) -> 
         first_row("prob", float("nan"))(run.per_query.reverse().sort("criterion_id")), tables / "in" / "queries", [30]
     )
     refused(evaluated(tables), "prob", "row 1 of part-000.parquet (row group 1)")
+
+
+def test_a_file_that_is_gone_when_it_is_to_be_read(tables: Path, here: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(self: object, work: Any, tasks: Any) -> Any:
+        (tables / "in" / "queries" / BAD).unlink(missing_ok=True)
+        return map(work, tasks)
+
+    monkeypatch.setattr(LocalProcesses, "map", gone)
+    refused(evaluated(tables), f"{BAD} was there and is not, or a worker does not see it")
 
 
 def test_a_folder_without_parquet(tables: Path, here: None) -> None:

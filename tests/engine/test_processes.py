@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
@@ -13,7 +15,7 @@ import pytest
 from cli.command import evidentia, evidentia_apart, refused
 from engine.made import MEASURES, Made, in_blocks, in_parts, numbers, same
 from engine.toys import Harmed, dies_once, dies_over, square
-from evidentia.engine.executors import LocalProcesses
+from evidentia.engine.executors import LocalProcesses, executor_named
 from evidentia.errors import EvidentiaError, InputError
 from evidentia.results import loads
 
@@ -27,6 +29,21 @@ def test_a_worker_that_is_killed_is_replaced_and_the_result_is_the_same(run: Mad
 def test_a_task_that_kills_every_worker_is_an_error() -> None:
     with pytest.raises(EvidentiaError, match=r"A worker died 3 times over block 2 of 3, perhaps .* Give less --memory"):
         list(LocalProcesses(1).map(partial(dies_over, 5), [4, 5, 6]))
+
+
+def test_a_pipe_to_a_worker_that_died_does_not_end_the_command() -> None:
+    """The command ends where its reader goes away, as `| head` does; a worker that goes away is no reader."""
+    before = signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    try:
+        with executor_named("local", 1):
+            reader, writer = os.pipe()
+            os.close(reader)
+            with pytest.raises(BrokenPipeError):
+                os.write(writer, b"x")
+            os.close(writer)
+        assert signal.getsignal(signal.SIGPIPE) == signal.SIG_DFL
+    finally:
+        signal.signal(signal.SIGPIPE, before)
 
 
 @pytest.mark.slow

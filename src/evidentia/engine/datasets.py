@@ -119,7 +119,7 @@ def dataset(path: Path, role: str) -> Dataset:
     schemas: list[Mapping[str, pl.DataType]] = []
     for each, name in zip(paths, names, strict=True):
         try:
-            files.append(ParquetFile(each, name, row_group_sizes(each)))
+            files.append(ParquetFile(each.absolute(), name, row_group_sizes(each)))  # workers may stand elsewhere
             schemas.append(pl.scan_parquet(each, hive_partitioning=hive, glob=False).collect_schema())
         except _READING:
             problems.append(
@@ -186,6 +186,14 @@ def read_spans(table: Dataset, spans: Sequence[Span], columns: Sequence[str]) ->
         try:
             frames.append(table.scan(span, columns).collect())
         except _READING:
+            if not span.file.path.exists():
+                raise InputError(
+                    Problem(
+                        "MISSING_FILE",
+                        f"{span.file.name} was there and is not, or a worker does not see it. Leave files alone while they are "
+                        "read, and give all workers the same folders under the same paths.",
+                    )
+                ) from None
             first, last = span.file.place(span.start), span.file.place(span.stop - 1)
             raise InputError(
                 Problem(

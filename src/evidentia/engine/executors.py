@@ -21,6 +21,7 @@ from evidentia.workers import end_with
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 ATTEMPTS = 3  # how often a task is given to another worker when one dies over it
+PATIENCE = 20  # seconds for a scheduler to answer, and for its first worker to be there
 AHEAD = 2  # tasks in flight for each worker: one in work, one that waits
 
 
@@ -80,7 +81,6 @@ class LocalProcesses:
         number, of_parent = min(self.workers, len(tasks)), (os.getpid(),)
         with (
             _one_thread(),
-            _broken_pipes_ignored(),
             ProcessPoolExecutor(number, context, initializer=end_with, initargs=of_parent) as pool,
         ):
             waiting: deque[Future[Any]] = deque()
@@ -94,19 +94,6 @@ class LocalProcesses:
             finally:
                 for future in waiting:
                     future.cancel()
-
-
-@contextmanager
-def _broken_pipes_ignored() -> Iterator[None]:
-    """Let a pipe to a process that died be an error to handle; a command would end over it without a word."""
-    if not hasattr(signal, "SIGPIPE") or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGPIPE, before)
 
 
 @contextmanager
@@ -143,12 +130,19 @@ class DaskWorkers:
         else:
             self.cluster = None
         try:
-            self.client: Any = distributed.Client(self.cluster if address is None else address, timeout="20s")
+            self.client: Any = distributed.Client(self.cluster if address is None else address, timeout=PATIENCE)
         except (OSError, TimeoutError, ValueError):
             raise InputError(
                 f"There is no Dask scheduler at {address}. Give --engine dask:HOST:PORT, or dask alone for one of this machine."
             ) from None
-        self.workers = max(1, len(self.client.scheduler_info(n_workers=-1)["workers"]))
+        try:
+            self.client.wait_for_workers(1, timeout=PATIENCE)
+        except TimeoutError:
+            self.close()
+            raise InputError(
+                f"The Dask scheduler at {address or 'this machine'} has no workers. Start some: dask worker ADDRESS."
+            ) from None
+        self.workers = len(self.client.scheduler_info(n_workers=-1)["workers"])
 
     @property
     def dashboard(self) -> str:
@@ -190,14 +184,27 @@ def executor_named(name: str, workers: int | None = None) -> Iterator[LocalProce
     if workers is not None and workers < 1:
         raise InputError(f"There cannot be {workers} workers. Give --workers 1 or more.")
     kind, _, address = name.partition(":")
-    if kind == "local" and not address:
-        yield LocalProcesses(workers)
-        return
-    if kind != "dask":
-        raise InputError(f"There is no engine {name!r}. Engines are: local, dask, dask:HOST:PORT.")
-    with _broken_pipes_ignored():
+    with _closed_pipes_as_errors():
+        if kind == "local" and not address:
+            yield LocalProcesses(workers)
+            return
+        if kind != "dask":
+            raise InputError(f"There is no engine {name!r}. Engines are: local, dask, dask:HOST:PORT.")
         cluster = DaskWorkers(address or None, workers)
         try:
             yield cluster
         finally:
             cluster.close()
+
+
+@contextmanager
+def _closed_pipes_as_errors() -> Iterator[None]:
+    """Let a worker that dies not end us too: the command stops like others when a pipe closes, and this is a pipe to the worker."""
+    if not hasattr(signal, "SIGPIPE") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGPIPE, before)
