@@ -122,7 +122,7 @@ def serve(work: bytes, *, parent: int) -> None:
 
     A bug goes back as its kind and place: an exception's words may hold text, or not travel.
     """
-    _end_with(parent)
+    end_with(parent)
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     try:
@@ -140,7 +140,7 @@ def serve(work: bytes, *, parent: int) -> None:
         os._exit(1)
 
 
-def _end_with(parent: int) -> None:
+def end_with(parent: int) -> None:
     """End when the parent does, and leave the keyboard to it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform == "linux":

@@ -16,6 +16,7 @@ from importlib import import_module
 from typing import Any, Protocol, TypeVar
 
 from evidentia.errors import EvidentiaError, InputError, Problem
+from evidentia.workers import end_with
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -77,7 +78,11 @@ class LocalProcesses:
 
     def _pooled(self, work: Callable[[Task], Any], tasks: Sequence[Task]) -> Iterator[Any]:
         context = multiprocessing.get_context("spawn")
-        with _one_thread(), ProcessPoolExecutor(min(self.workers, len(tasks)), mp_context=context) as pool:
+        number, of_parent = min(self.workers, len(tasks)), (os.getpid(),)
+        with (
+            _one_thread(),
+            ProcessPoolExecutor(number, context, initializer=end_with, initargs=of_parent) as pool,
+        ):
             waiting: deque[Future[Any]] = deque()
             try:
                 for task in tasks:
