@@ -154,7 +154,7 @@ def test_tune_rows(tables: Path, here: None) -> None:
     refused(evaluated(tables), "TUNE rows", BAD)
 
 
-@pytest.mark.parametrize("value", [float("nan"), 1.5, None])
+@pytest.mark.parametrize("value", [float("nan"), *(pytest.param(each, marks=pytest.mark.slow) for each in (1.5, None))])
 def test_a_probability_that_is_none(value: float | None, tables: Path, here: None) -> None:
     changed(tables, "queries", first_row("prob", value))
     refused(evaluated(tables), "prob", BAD, "row 1")
