@@ -44,6 +44,12 @@ def test_intervals(layout: str, run: Made, tmp_path: Path) -> None:
     same(in_blocks(folder, run.files[1], resamples=70), in_memory(*run.files, resamples=70))
 
 
+@pytest.mark.slow
+def test_a_run_of_the_size_of_the_contract(tmp_path: Path) -> None:
+    run = made(tmp_path, posts=1477, criteria=10, positives=1379, folds=5)
+    same(in_blocks(*run.files, rows=40_000, measures=None), in_memory(*run.files, measures=None))
+
+
 def test_slices(run: Made) -> None:
     options = {"by": ("length_band",), "measures": FEW}
     same(in_blocks(*run.files, **options), in_memory(*run.files, **options))
