@@ -26,6 +26,7 @@ import polars as pl
 
 import record
 from cold import ALLOCATOR, LAUNCHER, Spent
+from evidentia.errors import counted
 from measuring import DisagreementError, Figure, cores, show, versions
 from scale_floor import tables
 from scale_peers import PEERS
@@ -268,7 +269,7 @@ def _phases(home: Path, times: int) -> dict[str, float]:
         f"3. Phases of an evaluation of {times}x",
         ("", "s", ""),
         [(what, f"{phases[key]:.2f}", "") for what, key in names],
-        f"{phases['number']:,.0f} blocks sent {phases['bytes_sent'] / 1e6:,.1f} MB of narrow columns; only their phase spreads "
+        f"{counted(int(phases['number']), 'block')} sent {phases['bytes_sent'] / 1e6:,.1f} MB of narrow columns; only their phase spreads "
         "over machines",
     )
     return phases

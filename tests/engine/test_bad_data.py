@@ -165,6 +165,15 @@ def test_a_score_that_is_no_number(tables: Path, here: None) -> None:
     refused(evaluated(tables), "score", BAD, "row 1")
 
 
+@pytest.mark.parametrize("column", ["prob", "state"])
+def test_a_column_that_is_empty_in_some_files(column: str, tables: Path, here: None) -> None:
+    """A block that has nothing in a column would be one without the column."""
+    for path in sorted((tables / "in" / "queries").iterdir())[4:]:
+        empty = pl.lit(None, pl.Float64 if column == "prob" else pl.String).alias(column)
+        changed(tables, "queries", lambda frame, empty=empty: frame.with_columns(empty), path.name)
+    refused(evaluated(tables), column)
+
+
 def test_posts_without_candidates(tables: Path, here: None) -> None:
     for part in range(5, 8):
         (tables / "in" / "candidates" / f"part-{part:03}.parquet").unlink()
