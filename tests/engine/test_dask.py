@@ -24,7 +24,7 @@ from evidentia.results import loads
 
 def test_a_worker_that_is_killed_midway_changes_nothing(run: Made, tmp_path: Path) -> None:
     """A scheduler and two workers as processes of their own; the first to get a block is killed over it."""
-    with cluster(tmp_path, 2) as dask, executor_named(f"dask:{dask.address}") as executor:
+    with cluster(tmp_path, 2) as dask, executor_named(f"dask:{dask.address}", 2) as executor:
         same(in_blocks(*run.files, executor=Harmed(executor, dies_once, tmp_path / "died")), run.expected)
         assert sorted(worker.poll() or 0 for worker in dask.workers) == [-signal.SIGKILL, 0]
 
@@ -32,7 +32,7 @@ def test_a_worker_that_is_killed_midway_changes_nothing(run: Made, tmp_path: Pat
 @pytest.mark.slow
 def test_a_worker_that_falls_silent_loses_its_block_when_its_lease_ends(run: Made, tmp_path: Path) -> None:
     """It is stopped over its first block, not killed: its connection stays, and only its heartbeats are missing."""
-    with cluster(tmp_path, 2, lease="2s") as dask, executor_named(f"dask:{dask.address}") as executor:
+    with cluster(tmp_path, 2, lease="2s") as dask, executor_named(f"dask:{dask.address}", 2) as executor:
         same(in_blocks(*run.files, executor=Harmed(executor, waits_once, tmp_path / "stopped")), run.expected)
         stopped = int((tmp_path / "stopped").read_text())
         assert stopped in [worker.pid for worker in dask.workers]
@@ -50,10 +50,9 @@ def test_any_number_of_workers_and_any_order_of_partitions(tmp_path: Path) -> No
         for name, posts in zip(("queries", "candidates"), by_post, strict=True):
             rows = pl.concat([posts[place] for place in order])
             in_parts(rows, folder / name, range(0, rows.height, rows.height // 7))
-        with cluster(folder, workers) as dask, executor_named(f"dask:{dask.address}") as executor:
-            dask_has = len(dask.workers)
+        with cluster(folder, workers) as dask, executor_named(f"dask:{dask.address}", workers) as executor:
+            assert executor.workers == workers
             found = in_blocks(folder / "queries", folder / "candidates", rows=900, executor=executor, resamples=20)
-        assert dask_has == workers
         same(found, in_blocks(*run.files, rows=10**6, resamples=20))
         same(in_blocks(*run.files), run.expected)
 
@@ -124,7 +123,7 @@ def test_a_scheduler_without_workers(run: Made, tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(executors, "PATIENCE", 5)
     with cluster(tmp_path, 0) as dask:
         ran = evidentia("evaluate", run.files[0], "--engine", f"dask:{dask.address}", "-o", tmp_path / "out")
-    refused(ran, f"scheduler at {dask.address} has no workers", "dask worker")
+    refused(ran, f"scheduler at {dask.address} has not got 1 worker", "dask worker")
 
 
 def test_without_the_extra(run: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.made import MEASURES, Made, in_blocks, in_memory, in_parts, made, same
+from engine.made import FEW, MEASURES, Made, in_blocks, in_memory, in_parts, made, same
 from evidentia.engine.reduction import narrow
 from evidentia.evaluation import cells
 from sampling import examples
@@ -18,7 +18,7 @@ from sampling import examples
 KEY = ["post_id", "criterion_id"]
 
 
-@pytest.mark.parametrize("rows", [1, 400, 10**6])
+@pytest.mark.parametrize("rows", [pytest.param(1, marks=pytest.mark.slow), 400, 10**6])
 def test_blocks_of_any_size(rows: int, run: Made) -> None:
     same(in_blocks(*run.files, rows=rows), run.expected)
 
@@ -37,7 +37,7 @@ def test_every_measure_of_every_profile_with_slices(profile: str, tmp_path: Path
     )
 
 
-@pytest.mark.parametrize("layout", ["ordered", "scattered"])
+@pytest.mark.parametrize("layout", ["ordered", pytest.param("scattered", marks=pytest.mark.slow)])
 def test_intervals(layout: str, run: Made, tmp_path: Path) -> None:
     queries = run.per_query if layout == "ordered" else run.per_query.sample(fraction=1, shuffle=True, seed=3)
     folder = in_parts(queries, tmp_path / "queries", [11, 50])
@@ -45,8 +45,8 @@ def test_intervals(layout: str, run: Made, tmp_path: Path) -> None:
 
 
 def test_slices(run: Made) -> None:
-    by = ("subreddit", "length_band")
-    same(in_blocks(*run.files, by=by), in_memory(*run.files, by=by))
+    options = {"by": ("length_band",), "measures": FEW}
+    same(in_blocks(*run.files, **options), in_memory(*run.files, **options))
 
 
 def test_without_candidates(run: Made) -> None:
@@ -89,7 +89,10 @@ def test_a_criterion_that_only_the_names_of_folders_tell(run: Made, tmp_path: Pa
     same(in_blocks(tmp_path / "queries", tmp_path / "candidates"), run.expected)
 
 
-@pytest.mark.parametrize("kind", [pl.Int64, pl.UInt32, pl.Categorical])
+@pytest.mark.parametrize(
+    "kind",
+    [pl.Int64, pytest.param(pl.UInt32, marks=pytest.mark.slow), pytest.param(pl.Categorical, marks=pytest.mark.slow)],
+)
 def test_ids_that_are_no_texts(kind: type[pl.DataType], run: Made, tmp_path: Path) -> None:
     number = pl.col("post_id").rank("dense").cast(pl.Int64) + 95  # 99 and 100 have another order as texts
     ids = number.cast(pl.String).cast(kind) if kind == pl.Categorical else number.cast(kind)
@@ -127,10 +130,9 @@ def test_rows_that_are_left_out_are_counted_over_all_blocks(run: Made, tmp_path:
     same(blocks, in_memory(both))
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_rows_in_any_order(seed: int, run: Made, tmp_path: Path) -> None:
-    queries = in_parts(run.per_query.sample(fraction=1, shuffle=True, seed=seed), tmp_path / "queries", [20, 40])
-    candidates = in_parts(shuffled(run.candidates, seed), tmp_path / "candidates", range(0, 1500, 200))
+def test_rows_in_any_order(run: Made, tmp_path: Path) -> None:
+    queries = in_parts(run.per_query.sample(fraction=1, shuffle=True, seed=1), tmp_path / "queries", [20, 40])
+    candidates = in_parts(shuffled(run.candidates, 1), tmp_path / "candidates", range(0, 1500, 200))
     same(in_blocks(queries, candidates, scratch=tmp_path), run.expected)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["candidates", "queries"]
 
@@ -159,9 +161,9 @@ def test_any_layout(data: st.DataObject, run: Made, tmp_path_factory: pytest.Tem
             else frame.sample(fraction=1, shuffle=True, seed=seed)
         )
         cuts = data.draw(st.lists(st.integers(1, frame.height - 1), max_size=6), label=f"files of {name}")
-        in_parts(rows, folder / name, cuts, group=data.draw(st.sampled_from([1, 7, 64, None]), label="row group"))
-    size = data.draw(st.integers(100, 3000), label="rows of a block")
-    same(in_blocks(folder / "queries", folder / "candidates", rows=size), run.expected)
+        in_parts(rows, folder / name, cuts, group=data.draw(st.sampled_from([9, 64, None]), label="row group"))
+    size = data.draw(st.integers(200, 3000), label="rows of a block")
+    same(in_blocks(folder / "queries", folder / "candidates", rows=size, measures=FEW), run.few)
 
 
 def test_more_groups_than_fit_into_one_partition_of_the_candidates(run: Made, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,14 +14,17 @@ import pytest
 
 from cli.command import evidentia, evidentia_apart, refused
 from engine.made import MEASURES, Made, in_blocks, in_parts, numbers, same
-from engine.toys import Harmed, dies_once, dies_over, square
+from engine.toys import Harmed, dies_once, dies_over, refuses, square
 from evidentia.engine.executors import LocalProcesses, executor_named
 from evidentia.errors import EvidentiaError, InputError
 from evidentia.results import loads
 
 
-def test_a_worker_that_is_killed_is_replaced_and_the_result_is_the_same(run: Made, tmp_path: Path) -> None:
-    executor = Harmed(LocalProcesses(2), dies_once, tmp_path / "died")
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_a_worker_that_is_killed_is_replaced_and_the_result_is_the_same(
+    workers: int, run: Made, tmp_path: Path
+) -> None:
+    executor = Harmed(LocalProcesses(workers), dies_once, tmp_path / "died")
     same(in_blocks(*run.files, executor=executor, scratch=tmp_path), run.expected)
     assert [path.name for path in tmp_path.iterdir()] == ["died"]
 
@@ -118,11 +121,5 @@ def test_the_command_says_the_same_with_any_number_of_workers(run: Made, tmp_pat
 
 def test_a_problem_of_a_process_keeps_its_code() -> None:
     with pytest.raises(InputError) as caught:
-        list(LocalProcesses(1).map(partial(_refuse), [1]))
+        list(LocalProcesses(1).map(refuses, [1]))
     assert [problem.code for problem in caught.value.problems] == ["ODD"]
-
-
-def _refuse(number: int) -> None:
-    from evidentia.errors import Problem
-
-    raise InputError(Problem("ODD", f"{number} is odd."))

@@ -9,9 +9,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from evidentia.errors import InputError, Problem
+
 
 def square(number: int) -> int:
     return number * number
+
+
+def refuses(number: int) -> None:
+    raise InputError(Problem("ODD", f"{number} is odd."))
 
 
 def dies_once(marker: Path, work: Callable[[Any], Any], task: Any) -> Any:

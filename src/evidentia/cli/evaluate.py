@@ -82,7 +82,8 @@ def evaluate(
     named = options.listed(measures)
     if measures and not named:
         raise InputError("--measures names nothing. Leave it out for all measures of the profile.")
-    if run is not None and (memory or engine or workers is not None or scratch or run.is_dir()):
+    folder = run is not None and labels is None and run.is_dir()  # with labels it is a folder of answers
+    if run is not None and (memory or engine or workers is not None or scratch or folder):
         if any((tune, card, thresholds, labels, qrels, trec_run, stratify, delimiter != ",", bootstrap == "exact")):
             raise InputError(NOT_IN_BLOCKS)
         with progress_bar("blocks", quiet=quiet or as_json) as progress:
@@ -101,6 +102,7 @@ def evaluate(
                 seed=seed,
                 ci=ci,
                 ci_method=options.choice("--ci-method", ci_method, options.BLOCK_INTERVALS),
+                allow_disjoint=allow_disjoint,
                 memory=memory or "2GB",
                 engine=engine or "local",
                 workers=workers,

@@ -15,7 +15,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any, Protocol, TypeVar
 
-from evidentia.errors import EvidentiaError, InputError, Problem
+from evidentia.errors import EvidentiaError, InputError, Problem, counted
 from evidentia.workers import end_with
 
 Task = TypeVar("Task")
@@ -136,13 +136,15 @@ class DaskWorkers:
                 f"There is no Dask scheduler at {address}. Give --engine dask:HOST:PORT, or dask alone for one of this machine."
             ) from None
         try:
-            self.client.wait_for_workers(1, timeout=PATIENCE)
+            self.client.wait_for_workers(workers or 1, timeout=PATIENCE)
         except TimeoutError:
             self.close()
             raise InputError(
-                f"The Dask scheduler at {address or 'this machine'} has no workers. Start some: dask worker ADDRESS."
+                f"After {PATIENCE} s the Dask scheduler at {address or 'this machine'} has not got "
+                f"{counted(workers or 1, 'worker')}. Start some with dask worker ADDRESS, or ask for fewer --workers."
             ) from None
-        self.workers = len(self.client.scheduler_info(n_workers=-1)["workers"])
+        workers_there = self.client.scheduler_info(n_workers=-1)["workers"].values()
+        self.workers = sum(worker["nthreads"] for worker in workers_there)  # a thread more is a block more in memory
 
     @property
     def dashboard(self) -> str:
