@@ -226,6 +226,7 @@ def evaluate_tables(
     seed: int = 7,
     ci: float = 0.95,
     ci_method: Method = "auto",
+    allow_disjoint: bool = False,
     memory: str | int = "2GB",
     engine: str = "local",
     workers: int | None = None,
@@ -243,7 +244,7 @@ def evaluate_tables(
         The same for the candidates.
     profile, measures, by, k, dual
         As in ``evaluate``.
-    mapping, candidates_mapping, list_sep, uids
+    mapping, candidates_mapping, list_sep, uids, allow_disjoint
         As in ``read_run``.
     resamples, seed, ci, ci_method
         As in ``evaluate``; the bootstrap is the Poisson one.
@@ -295,6 +296,7 @@ def evaluate_tables(
         list_sep=list_sep,
         uids=uids,
         by=_words(by),
+        allow_disjoint=allow_disjoint,
     )
     names = named or chosen.names(ks=None if k is None else tuple(str(depth) for depth in k), dual=dual)
     limit = memory if isinstance(memory, int) else memory_of(memory)

@@ -207,3 +207,30 @@ def test_a_folder_without_parquet(tables: Path, here: None) -> None:
 def test_problems_of_a_block_in_a_process_of_its_own(tables: Path) -> None:
     changed(tables, "queries", first_row("prob", 1.5))
     refused(evaluated(tables, run=evidentia_apart), "prob", BAD, "row 1")
+
+
+def test_a_uid_of_posts_in_two_blocks(tables: Path, run: Made, here: None) -> None:
+    uids = run.candidates["sent_uid"].unique(maintain_order=True)
+    swap = {uids[-1]: uids[0]}
+    for table in ("queries", "candidates"):
+        for path in sorted((tables / "in" / table).iterdir()):
+            frame = pl.read_parquet(path)
+            lists = [c for c, kind in frame.schema.items() if kind == pl.List(pl.String)]
+            new = [pl.col(c).list.eval(pl.element().replace(swap)) for c in lists]
+            new += [pl.col("sent_uid").replace(swap)] if "sent_uid" in frame.columns else []
+            changed(tables, table, lambda frame, new=new: frame.with_columns(new), path.name)  # type: ignore[misc]
+    refused(evaluated(tables), "1 uid also appear", "another block", "--uids post")
+
+
+def test_gold_that_no_ranking_names(tables: Path, here: None) -> None:
+    other = pl.col("gold_sent_uids").list.eval(pl.element() + "x")
+    for path in (tables / "in" / "queries").iterdir():
+        changed(tables, "queries", lambda frame: frame.with_columns(other), path.name)
+    ran = evidentia(
+        "evaluate", tables / "in" / "queries", "--measures", "nDCG@10", "--workers", 1, "-o", tables / "out", "-q"
+    )
+    refused(ran, "gold uids occurs in the ranking of its query", "--list-sep", "--allow-disjoint")
+    ran = evidentia(
+        "evaluate", tables / "in" / "queries", "--measures", "nDCG@10", "--allow-disjoint", "--resamples", 0, "-q"
+    )
+    assert ran.code == 0

@@ -102,6 +102,7 @@ def evaluate(
                 seed=seed,
                 ci=ci,
                 ci_method=options.choice("--ci-method", ci_method, options.BLOCK_INTERVALS),
+                allow_disjoint=allow_disjoint,
                 memory=memory or "2GB",
                 engine=engine or "local",
                 workers=workers,

@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from evidentia.engine.blocks import Block, lay_out
@@ -57,6 +58,7 @@ class Tables:
     list_sep: str | None = None
     uids: str = "run"
     by: tuple[str, ...] = ()
+    allow_disjoint: bool = False
 
     @property
     def files(self) -> dict[str, Path]:
@@ -115,7 +117,16 @@ def evaluate_blocks(
     columns = _columns_to_read(run, pool, tables)
     rows = rows_of_blocks(memory, executor.workers)
     with TemporaryDirectory(prefix="evidentia-", dir=scratch) as folder:
-        job = Job(run, pool, *columns, tables.reading, specification, resampling.resamples, resampling.seed)
+        job = Job(
+            run,
+            pool,
+            *columns,
+            tables.reading,
+            specification,
+            resampling.resamples,
+            resampling.seed,
+            tables.allow_disjoint,
+        )
         job, blocks = _blocks(job, tables, rows, Path(folder))
         joined = _Joined(ColumnStore(Path(folder)))
         for done, reduced in enumerate(executor.map(partial(reduce_block, job), blocks)):
@@ -224,6 +235,8 @@ def _evaluation(joined: _Joined, job: Job, resampling: Resampling, memory: int, 
     chosen = profile_named(specification.profile)
     assert joined.shape is not None
     _ensure_room(int(joined.totals.counts["flags",][2]), memory)
+    _refuse_shared_uids(joined.store, job)
+    _refuse_disjoint(joined.totals, job)
     complete = not joined.totals.counts["flags",][0]
     queries = joined_queries(joined.store, joined.shape, specification.labels, joined.posts, complete=complete)
     plan = plan_of(queries, specification)
@@ -258,6 +271,36 @@ def _evaluation(joined: _Joined, job: Job, resampling: Resampling, memory: int, 
         curves=curves(queries, drawn, estimates.get("ECE"), resampling.level, NO_DRAWS, counted=curve_counts),
         resolve=partial(canonical, profile=chosen),
     )
+
+
+def _refuse_shared_uids(store: ColumnStore, job: Job) -> None:
+    """Refuse a uid that stands for sentences of posts in different blocks; within a block the reader has looked."""
+    if ("uids",) not in store:
+        return
+    words = store.read(("uids",))
+    words.sort()
+    shared = int(np.count_nonzero(words[1:] == words[:-1]))
+    if shared:
+        raise InputError(
+            Problem(
+                "UID_IN_TWO_POSTS",
+                f"{job.queries.name}: {counted(shared, 'uid')} also appear under a post of another block. A uid names one sentence "
+                "of one post: correct the uids, or, if they are unique within their post only, say so with --uids post.",
+            )
+        )
+
+
+def _refuse_disjoint(totals: Totals, job: Job) -> None:
+    """Refuse rankings in which no gold uid occurs: all measures of rankings would be 0."""
+    gold, ranked_gold, ranked = totals.counts.get(("gold",), np.ones(3)).tolist()
+    if gold and ranked and not ranked_gold and not job.allow_disjoint:
+        raise InputError(
+            Problem(
+                "GOLD_NEVER_RANKED",
+                f"{job.queries.name}: none of {gold:,} gold uids occurs in the ranking of its query. If another sign than | "
+                "joins the uids, name it with --list-sep; if it is so indeed, add --allow-disjoint.",
+            )
+        )
 
 
 def _ensure_room(queries: int, memory: int) -> None:

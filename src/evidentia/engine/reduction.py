@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from evidentia.array_types import Floats, Ints
@@ -34,10 +35,12 @@ from evidentia.measures.core import Additive, Macro, Sweep
 from evidentia.stats.exact import ExactParts
 from evidentia.stats.poisson import cluster_keys, poisson_weights
 from evidentia.tables import Run, read_run
+from evidentia.tables.columns import UID_COLUMNS
 from evidentia.tables.files import Loaded
 from evidentia.tables.queries import Queries
 
 Key = tuple[object, ...]
+UID_SEED = 11
 ROW = "__row__"  # of a copy: where the row was
 Code = np.int16  # groups of one column are few; crossing them widens
 
@@ -54,6 +57,7 @@ class Job:
     specification: Specification
     resamples: int = 0
     seed: int = 7
+    allow_disjoint: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +99,7 @@ def reduce_block(job: Job, block: Block) -> Reduced:
     added = add_statistics(queries, wants, block=len(queries))
     values = {("values", *key): rows.values[rows.counted] for key, rows in added.rows.items()}
     counted = {("counted", *key): np.packbits(rows.counted) for key, rows in added.rows.items()}
-    columns = _columns(queries) | values | counted | _candidates(queries, wants, posts=job.resamples > 0)
+    columns = _columns(queries) | values | counted | _candidates(queries, wants, posts=job.resamples > 0) | _uids(run)
     totals = Totals(added.parts, _counts(queries, wants, squares=job.resamples > 0))
     if job.resamples:
         totals = totals.plus(_replicated(queries, tuple(groupings.wants(pairs.planned)), job))
@@ -164,6 +168,18 @@ def _columns(queries: Queries) -> dict[Key, NDArray[Any]]:
     return {(name,): column for name, column in columns.items() if column is not None}
 
 
+def _uids(run: Run) -> dict[Key, NDArray[Any]]:
+    """The different uids of a block as words, to find those that stand in another block too; nothing where topics share them."""
+    if run.queries.criterion_ids == ("",):
+        return {}
+    if run.candidates is not None:
+        uids = run.candidates["sent_uid"].unique()
+    else:
+        lists = [run.frame[column].explode().drop_nulls() for column in UID_COLUMNS if column in run.frame.columns]
+        uids = pl.concat([each.alias("") for each in lists]).unique() if lists else pl.Series([], dtype=pl.String)
+    return {("uids",): uids.hash(UID_SEED).to_numpy()}
+
+
 def _replicated(queries: Queries, wants: Sequence[Want], job: Job) -> Totals:
     """The sums of every statistic in every replicate, and the weights of the posts."""
     bases = [base for each in wants for base in _behind(queries, each)]
@@ -183,6 +199,8 @@ def _replicated(queries: Queries, wants: Sequence[Want], job: Job) -> Totals:
 def _counts(queries: Queries, wants: Sequence[Want], *, squares: bool) -> dict[Key, Ints]:
     """Units, posts and their squares in every group of every population, and what groups hold whatever is asked."""
     counts: dict[Key, Ints] = {("flags",): np.array([not queries.complete, len(queries.post_ids), len(queries)])}
+    if queries.gold_ranks is not None and queries.n_gold is not None and queries.n_ranked is not None:
+        counts["gold",] = np.array([queries.n_gold.sum(), len(queries.gold_ranks.values), queries.n_ranked.sum()])
     for definition, grouping in (want for each in wants for want in (each, *_behind(queries, each))):
         unit, columns = definition.population.unit, grouping.columns
         name: Key = ("totals", unit, columns)

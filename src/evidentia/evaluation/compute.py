@@ -317,11 +317,12 @@ def add_statistics(
     at = 0
     for piece in queries.blocks(block):
         rows = slice(at, at + len(piece))
+        parts_of = _Parts(piece, weights)
         for key, (statistic, args, _, _) in jobs.items():
             columns = statistic.columns(piece, args)
             for cells, sums in totals[key]:
                 codes = None if cells.codes is None else cells.codes[rows]
-                _add(sums, Added(statistic, args, columns), piece, codes, weights)
+                _add(sums, Added(statistic, args, columns), parts_of, cells, codes)
             if key in kept:
                 kept[key].values[rows] = columns[:, 0]
                 np.greater(columns[:, 1], 0, out=kept[key].counted[rows])
@@ -384,7 +385,24 @@ class Added:
     columns: Floats
 
 
-def _add(sums: ExactSums, added: Added, piece: Queries, codes: Ints | None, weights: Floats | None) -> None:
+class _Parts:
+    """A block, and what of it falls into each group of a grouping that cuts through posts."""
+
+    def __init__(self, piece: Queries, weights: Floats | None) -> None:
+        self.piece, self.weights = piece, weights
+        self._known: dict[tuple[Columns, ...], list[tuple[int, Queries]]] = {}
+
+    def of(self, cells: Cells, codes: Ints) -> list[tuple[int, Queries]]:
+        """The groups that occur, each with its own queries."""
+        key = tuple(cells.groups)
+        if key not in self._known:
+            held = np.unique(codes).tolist()
+            self._known[key] = [(code, self.piece.take(np.flatnonzero(codes == code))) for code in held]
+        return self._known[key]
+
+
+def _add(sums: ExactSums, added: Added, parts_of: _Parts, cells: Cells, codes: Ints | None) -> None:
+    piece, weights = parts_of.piece, parts_of.weights
     if added.statistic.unit == "query":
         sums.add(added.columns, codes, None if weights is None else weights[piece.post])
         return
@@ -393,8 +411,7 @@ def _add(sums: ExactSums, added: Added, piece: Queries, codes: Ints | None, weig
     if codes is None or np.array_equal(codes[first][at], codes):
         sums.add(added.columns, None if codes is None else codes[first], by_post)
         return
-    for code in np.unique(codes):  # a post falls into several groups: each sees only its own queries of that post
-        part = piece.take(np.flatnonzero(codes == code))
+    for code, part in parts_of.of(cells, codes):  # each group sees only its own queries of a post
         posts_of_part = np.unique(part.post)
         some = None if weights is None else weights[posts_of_part]
         sums.add(added.statistic.columns(part, added.args), np.full(len(posts_of_part), code), some)

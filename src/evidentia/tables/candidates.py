@@ -12,7 +12,7 @@ from evidentia.array_types import Bools, Ints
 from evidentia.errors import Problem, shown
 from evidentia.tables.checks import infinite, missing_ids, uid_problem
 from evidentia.tables.queries import Candidates
-from evidentia.tables.table import Table
+from evidentia.tables.table import Table, is_every_row
 from evidentia.tables.uids import among, keys, nested, repeated
 
 _QUERY = "__query__"
@@ -154,7 +154,9 @@ def gather(pool: Pool, order: Ints) -> tuple[Candidates, pl.DataFrame]:
     place[order] = np.arange(len(order))
     query = place[pool.query]
     rows = np.argsort(query, kind="stable")
-    frame = pool.table.frame[rows]
+    frame = pool.table.frame
+    if not is_every_row(rows, frame.height):
+        frame = frame[rows]
     node_prob = frame["node_prob"].to_numpy() if pool.table.has("node_prob") else None
     offsets = np.concatenate([[0], np.cumsum(np.bincount(query, minlength=len(order)))])
     is_gold: Bools = frame["is_gold"].to_numpy().astype(np.bool_)

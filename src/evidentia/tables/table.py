@@ -37,6 +37,8 @@ class Table:
 
     def take(self, rows: Ints) -> Table:
         """The given rows, in that order."""
+        if is_every_row(rows, self.frame.height):
+            return self
         uids = {column: lists.take(rows) for column, lists in self.uids.items()}
         return replace(self, frame=self.frame[rows], uids=uids)
 
@@ -75,6 +77,11 @@ class Table:
         ids = {name: self.frame[column][row] for column, name in _KEY.items() if self.has(column)}
         key = [f"{name} {shown(value)}" for name, value in ids.items() if str(value)]  # a topic has no criterion
         return ", ".join([self.place(int(self.frame[ROW][row])), *key])
+
+
+def is_every_row(rows: Ints, height: int) -> bool:
+    """Whether these are all rows as they stand, so that nothing need be copied."""
+    return len(rows) == height and bool(np.array_equal(rows, np.arange(height)))
 
 
 def codes(ids: pl.Series, labels: Sequence[str]) -> Ints:
