@@ -269,8 +269,8 @@ def _phases(home: Path, times: int) -> dict[str, float]:
         f"3. Phases of an evaluation of {times}x",
         ("", "s", ""),
         [(what, f"{phases[key]:.2f}", "") for what, key in names],
-        f"{counted(int(phases['number']), 'block')} sent {phases['bytes_sent'] / 1e6:,.1f} MB of narrow columns; only their phase spreads "
-        "over machines",
+        f"{counted(int(phases['number']), 'block')} sent {phases['bytes_sent'] / 1e6:,.1f} MB of narrow columns; only their phase "
+        "spreads over machines",
     )
     return phases
 
