@@ -75,10 +75,10 @@ PEERS: dict[str, Callable[[Path], Means]] = {
 
 
 def _candidates(folder: Path) -> pl.DataFrame:
-    """The candidates of queries with evidence, over which our means are, with a topic for each query."""
+    """The candidates of all queries, with a topic for each query."""
     columns = ["post_id", "criterion_id", "sent_uid", "score", "is_gold"]
-    pool = pl.read_parquet(tables(folder)[1], columns=columns).with_columns(TOPIC.alias("topic"))
-    return pool.filter(pl.col("is_gold").max().over("topic") > 0).with_columns(pl.col("is_gold").cast(pl.Int64))
+    pool = pl.read_parquet(tables(folder)[1], columns=columns)
+    return pool.select("sent_uid", "score", pl.col("is_gold").cast(pl.Int64), topic=TOPIC)
 
 
 def _as_dicts(folder: Path) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, int]]]:
