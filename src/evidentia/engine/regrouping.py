@@ -13,6 +13,7 @@ from evidentia.engine.reduction import ROW, Job
 
 BUCKET = "evidentia-bucket"
 SEED = 7
+HELD = 1_000_000
 
 
 def regrouped(job: Job, posts: tuple[str, str], rows: int, scratch: Path) -> tuple[Job, tuple[Block, ...]]:
@@ -40,7 +41,8 @@ def _dealt(table: Dataset, columns: tuple[str, ...], post: str, buckets: int, fo
     ]
     lazy = pl.concat(parts, how="vertical_relaxed").with_columns(bucket)
     target = pl.PartitionBy(folder, key=BUCKET, include_key=False)
-    lazy.sink_parquet(target, mkdir=True, maintain_order=True, compression="lz4", statistics=False)
+    held = max(1_000, HELD // buckets)  # of every bucket so many rows wait in memory until they are written
+    lazy.sink_parquet(target, mkdir=True, maintain_order=True, compression="lz4", statistics=False, row_group_size=held)
     return replace(dataset(folder, table.role), origin=table)
 
 
