@@ -27,6 +27,7 @@ from evidentia.stats.sweeps import Counts
 from evidentia.tables.queries import Coded, Queries
 
 CHUNK = 1 << 22  # scores of candidates in work at once
+SEVERAL = 3_000_000  # queries up to which the spreads of several means are in work at once
 
 
 @dataclass
@@ -77,7 +78,8 @@ class SpilledComputation(Computation):
         for definition, grouping in self.wants:
             if isinstance(definition.kind, Additive) and definition.kind.per_query is not None:
                 by_definition.setdefault(definition, []).append(grouping)
-        spreads = in_threads(self._spread, by_definition.items())
+        workers = 1 if len(self.queries) > SEVERAL else None
+        spreads = in_threads(self._spread, by_definition.items(), workers)
         self._spreads = dict(zip(by_definition, spreads, strict=True))
 
     def _spread(

@@ -41,7 +41,7 @@ from evidentia.tables.order import by_number, natural
 UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 PROCESS = 230 * 10**6  # what a process needs before it has read anything
 PER_ROW = 650  # bytes of a process for each row of a block
-PER_QUERY_HERE = 130  # bytes of this process for each query of the run, at the end
+PER_QUERY_HERE = 110  # bytes of this process for each query of the run, at the end
 NO_DRAWS = ResamplingPlan(0, 0, 0)  # figures have no bands here
 MOST_RESAMPLES = 2_000  # every block sends its sums in all of them
 FEWEST_ROWS = 20_000  # of a block: smaller ones cost more than they save
@@ -116,6 +116,8 @@ def evaluate_blocks(
     specification = Specification(profile, tuple(names), tables.by, labels_of(run, tables))
     columns = _columns_to_read(run, pool, tables)
     rows = rows_of_blocks(memory, executor.workers)
+    if tables.column_of(run, "sent_uid") not in run.schema:
+        _ensure_room(run.rows, memory)  # before anything is read
     with TemporaryDirectory(prefix="evidentia-", dir=scratch) as folder:
         job = Job(
             run,

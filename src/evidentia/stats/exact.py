@@ -20,6 +20,9 @@ from evidentia.array_types import Bools, Floats, Ints
 COARSE = 2.0**-26  # grid of the coarse part, relative to the bound
 FINE = 2.0**-53
 PART = 1 << 15  # columns in work at once: they stay in the cache of a core
+KEPT = (
+    1 << 22
+)  # columns up to which parts stay in memory between their bounds and their sums; longer ones are made twice
 MANY = 16  # parts from which on threads are worth their start
 
 Task = TypeVar("Task")
@@ -155,15 +158,24 @@ def totals_of(make: Callable[[slice], Floats], columns: int) -> Floats:
     >>> totals_of(lambda part: np.arange(6.0).reshape(2, 3)[:, part], 3)
     array([ 3., 12.])
     """
-    parts = list(_spread_out(make, [slice(at, at + PART) for at in range(0, max(columns, 1), PART)]))
-    largest = [np.abs(part).max(axis=1, initial=0.0) for part in parts]
-    bounds = powers_above(np.max(largest, axis=0))
+    places = [slice(at, at + PART) for at in range(0, max(columns, 1), PART)]
+    kept: dict[int, Floats] = {}
 
-    def add(part: Floats) -> tuple[Floats, Floats]:
+    def largest(place: slice) -> Floats:
+        part = make(place)
+        if columns <= KEPT:
+            kept[place.start] = part
+        most: Floats = np.abs(part).max(axis=1, initial=0.0)
+        return most
+
+    bounds = powers_above(np.max(list(_spread_out(largest, places)), axis=0))
+
+    def add(place: slice) -> tuple[Floats, Floats]:
+        part = kept[place.start] if kept else make(place)
         coarse, fine = split(part / bounds[:, None], 1.0)  # dividing by a power of two loses nothing
         return coarse.sum(axis=1), fine.sum(axis=1)
 
-    sums = list(_spread_out(add, parts))
+    sums = list(_spread_out(add, places))
     total: Floats = (sum(coarse for coarse, _ in sums) + sum(fine for _, fine in sums)) * bounds
     return total
 
