@@ -91,7 +91,8 @@ def _swept(
 
 def _operating_points(counts: Counts, most: int) -> list[Curve]:
     """The operating points at which the ROC curve turns: those between them lie on straight lines."""
-    tp, fp = counts.tp, counts.fp
+    moved = np.append(True, (np.diff(counts.tp) > 0) | (np.diff(counts.fp) > 0))  # counts of blocks may stand still
+    tp, fp = counts.tp[moved], counts.fp[moved]
     if not tp[-1] or not fp[-1]:
         return []
     up, across = np.diff(tp), np.diff(fp)

@@ -228,6 +228,7 @@ def write_manifest(folder: Path, source: ResultSource, evaluation: Evaluation) -
         _write_manifest(folder, MANIFEST_SCHEMA, source, about | _about_run(source, evaluation))
     elif isinstance(source, TablesSource):
         about |= {"inputs": [_input(each.role, each) for each in source.inputs], "engine": dict(source.engine)}
+        about["read"] = {"left_out": dict(evaluation.dataset["left_out"]), "notes": list(evaluation.notes)}
         _write_manifest(folder, TABLES_MANIFEST_SCHEMA, source, about)
 
 

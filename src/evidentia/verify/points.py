@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
 
+from evidentia.array_types import Floats
 from evidentia.results.catalogue import Definition, resolve
 from evidentia.results.measure import CROSS_FIT, NEEDS
 from evidentia.results.names import group_suffix
@@ -255,7 +256,7 @@ def deviation(values: Sequence[float], ddof: int) -> float | None:
     return math.sqrt(math.fsum((value - middle) ** 2 for value in values) / (len(values) - ddof))
 
 
-def percentile(ranked: Sequence[float], percent: int) -> float:
+def percentile(ranked: Sequence[float] | Floats, percent: int) -> float:
     """Linear between the two nearest of the sorted values (type 7).
 
     >>> percentile([0.0, 1.0, 4.0], 75)
@@ -263,7 +264,7 @@ def percentile(ranked: Sequence[float], percent: int) -> float:
     """
     whole, rest = divmod((len(ranked) - 1) * percent, 100)
     above = ranked[min(whole + 1, len(ranked) - 1)]
-    return ranked[whole] + (above - ranked[whole]) * rest / 100
+    return float(ranked[whole] + (above - ranked[whole]) * rest / 100)
 
 
 def distribution(values: Sequence[float], *, whole_numbers: bool) -> dict[str, Any] | None:
