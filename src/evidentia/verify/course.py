@@ -8,7 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from evidentia.errors import EvidentiaError, OutputError, UnknownNameError
+from evidentia.errors import EvidentiaError, InputError, OutputError, UnknownNameError
 from evidentia.results.folder import replace_file
 from evidentia.results.strict_json import dumps_by_line
 from evidentia.verify.folder import ResultFolder
@@ -19,6 +19,10 @@ SCHEMA = "evidentia.verification/2"
 BROKEN = (
     *(ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError, EvidentiaError),
 )
+
+
+class UnreadableError(InputError):
+    """A table whose content cannot be read, in words that may be shown."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +133,8 @@ class Course:
             compare_all(tally)
         except BROKEN as error:
             tally.comparisons += 1
-            words = str(error) if isinstance(error, UnknownNameError | NoTwinError) else type(error).__name__
+            spoken = isinstance(error, UnknownNameError | NoTwinError | UnreadableError)
+            words = str(error) if spoken else type(error).__name__
             tally.mismatches.append(Mismatch(name, f"cannot be read: {words}", None))
         self.checks.append(CheckCount(name, tally.comparisons, len(tally.mismatches)))
         self.mismatches += tally.mismatches

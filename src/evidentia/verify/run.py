@@ -126,6 +126,8 @@ def _earlier(
     earlier: dict[str, Any], verification: Verification, folder: ResultFolder, *, replaceable: bool, redraw: bool
 ) -> tuple[Mismatch, ...]:
     now = verification.to_dict()
+    if folder.manifest.get("schema") == TABLES and earlier.get("in_part") != now.get("in_part"):
+        return _of_another_extent(earlier, now, replaceable=replaceable)
     if earlier.get("evidentia") != now["evidentia"]:
         words = f"written by Evidentia {str(earlier.get('evidentia', 'of an earlier layout'))[:40]}"
         return () if redraw else (Mismatch("verification.json", words, "not compared"),)
@@ -149,6 +151,16 @@ def _earlier(
         now,
         tally,
     )
+    return tuple(tally.mismatches)
+
+
+def _of_another_extent(earlier: dict[str, Any], now: dict[str, Any], *, replaceable: bool) -> tuple[Mismatch, ...]:
+    """What an earlier verification says otherwise that looked at more of the rows, or at fewer."""
+    if replaceable:
+        return ()
+    tally = Tally()
+    for key in ("schema", "manifest_sha256", "mismatches"):
+        compare(f"verification.json: {key}", earlier.get(key), now[key], tally)
     return tuple(tally.mismatches)
 
 

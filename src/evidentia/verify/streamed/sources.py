@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from evidentia.errors import InputError
+from evidentia.verify.course import UnreadableError
 from evidentia.verify.tally import Tally
 
 SUFFIXES = (".parquet", ".pq")
@@ -32,7 +34,8 @@ class SourceTable:
     def schema(self) -> Mapping[str, pl.DataType]:
         """The columns of the first file, and those that the names of folders give."""
         name, path = next(iter(self.files.items()))
-        return {**pl.read_parquet_schema(path), **dict.fromkeys(_named(name), pl.String())}
+        with reading(name):
+            return {**pl.read_parquet_schema(path), **dict.fromkeys(_named(name), pl.String())}
 
     def own(self, column: str) -> str | None:
         """The name that the files have for a column; None where they lack it."""
@@ -51,10 +54,11 @@ class SourceTable:
     @cached_property
     def rows(self) -> Mapping[str, int]:
         """How many rows each file has."""
-        return {
-            name: int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item())
-            for name, path in self.files.items()
-        }
+        rows = {}
+        for name, path in self.files.items():
+            with reading(name):
+                rows[name] = int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item())
+        return rows
 
     def parts(self, expressions: Mapping[str, pl.Expr], size: int) -> Iterator[pl.DataFrame]:
         """Some columns of all rows, not more than so many rows at once."""
@@ -63,7 +67,18 @@ class SourceTable:
             for start in range(0, self.rows[name], size):
                 lazy = pl.scan_parquet(path, glob=False, hive_partitioning=False).slice(start, size)
                 lazy = lazy.with_columns(**places) if places else lazy
-                yield lazy.select(**expressions).collect()
+                with reading(name):
+                    part = lazy.select(**expressions).collect()
+                yield part
+
+
+@contextmanager
+def reading(name: str) -> Iterator[None]:
+    """Say which file cannot be read, whatever is wrong with it."""
+    try:
+        yield
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise UnreadableError(f"{name} cannot be read as Parquet ({type(error).__name__}).") from None
 
 
 def _named(name: str) -> dict[str, str]:
@@ -95,7 +110,7 @@ def tables_of(manifest: Mapping[str, Any], places: Mapping[str, Path]) -> dict[s
             raise InputError(
                 f"{path.name} is no Parquet file and holds none. Name the {role} that the result was made from."
             )
-        there = pl.read_parquet_schema(next(iter(files.values())))
+        there = SourceTable(role, files, {}).schema
         mapping = shared if role == "run" else {n: c for n, c in shared.items() if n not in there and c in there}
         mapping |= dict(reading["candidates_mapping"] or {}) if role == "candidates" else {}
         tables[role] = SourceTable(role, files, mapping)
