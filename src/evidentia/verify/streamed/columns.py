@@ -57,6 +57,11 @@ class QueryColumns:
         )
 
 
+def kept(rows: pl.DataFrame) -> pl.DataFrame:
+    """A copy of a few rows: rows that are taken out of a part would keep all texts of the part in memory."""
+    return pl.DataFrame({name: rows[name].to_list() for name in rows.columns}, schema=rows.schema)
+
+
 def place_in(values: pl.Series, among: pl.Series) -> Ints:
     """The place of each value among different ones; -1 where it is not there."""
     table = pl.DataFrame({"value": among, "place": np.arange(len(among), dtype=np.int32)})
@@ -113,7 +118,7 @@ class QueryReader:
                 there[name] += rows.height
             ranks.append(_gold_ranks(rows, at))
             queries.rows += rows.height
-            self.sampled.append(rows.filter(pl.col("post_id").is_in(self.sample.implode())))
+            self.sampled.append(kept(rows.filter(pl.col("post_id").is_in(self.sample.implode()))))
         if not queries.rows:
             raise ValueError("no EVAL rows")
         whole = {name: values[: queries.rows] for name, values in arrays.items() if there[name] == queries.rows}
@@ -145,7 +150,7 @@ class QueryReader:
         for part in self.table.parts(expressions, 10 * ROWS):
             rows = part.filter(_is_eval(self.table)) if self.table.has("split") else part
             for name in names:
-                values[name].append(rows[name].unique(maintain_order=name == "post_id"))
+                values[name].append(kept(rows.select(pl.col(name).unique(maintain_order=True)))[name])
         unique = {name: pl.concat(parts).unique(maintain_order=True) for name, parts in values.items()}
         labels = {"criterion": naturally(unique["criterion_id"].fill_null("").to_list())}
         if "fold" in unique:

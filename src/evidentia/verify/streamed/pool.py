@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from evidentia.array_types import Bools, Floats, Ints
 from evidentia.verify.streamed.cells import column
-from evidentia.verify.streamed.columns import KEY, QueryColumns
+from evidentia.verify.streamed.columns import KEY, QueryColumns, kept
 from evidentia.verify.streamed.sources import SourceTable
 from evidentia.verify.study import GoldRanks
 
@@ -87,7 +87,7 @@ def read_pool(table: SourceTable, queries: QueryColumns, folder: Path, sample: p
         unit = rows["node_prob"].to_numpy() if by_node else score
         gold = rows["is_gold"].to_numpy().astype(np.bool_)
         pool.add(Deal(owner[known], unit[known], gold[known], score[known]))
-        pool.sampled.append(rows.filter(pl.col("post_id").is_in(sample.implode())))
+        pool.sampled.append(kept(rows.filter(pl.col("post_id").is_in(sample.implode()))))
     pool.faults["candidates of no query"] = strays
     return pool
 
@@ -103,7 +103,7 @@ def marked_gold(table: SourceTable) -> pl.DataFrame:
     """The gold sentences of every query, as the candidates mark them."""
     names = (*KEY, "sent_uid", "is_gold")
     parts = [part.filter("is_gold") for part in table.parts({name: column(table, name) for name in names}, ROWS)]
-    gold = pl.concat(parts).with_columns(pl.col("criterion_id").fill_null(""))
+    gold = kept(pl.concat(parts)).with_columns(pl.col("criterion_id").fill_null(""))
     return gold.group_by(KEY, maintain_order=True).agg(gold_sent_uids="sent_uid")
 
 
