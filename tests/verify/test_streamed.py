@@ -274,6 +274,91 @@ def test_sums_of_one_block_that_are_wrong_are_caught(run: Made, tmp_path: Path) 
     assert not any(place.startswith("summary.json: AUROC: value") for place in wrong)  # of columns, not of sums
 
 
+@pytest.fixture(scope="module")
+def drawn(run: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A result with intervals, and the replicates that they were made of."""
+    return evaluated(tmp_path_factory.mktemp("drawn") / "out", *run.files, measures=MEASURES, resamples=40)
+
+
+def test_intervals_are_made_again_from_replicates_and_some_of_these_from_rows(drawn: Path, run: Made) -> None:
+    verification = verified(drawn, *run.files)
+    assert places(verification) == []
+    assert verification.in_part == (
+        "Replicates drawn again: 3 of 40 replicates, by the hash of replicates.parquet. Limits: of all.",
+    )
+    counted = {check.name: check.comparisons for check in verification.checks}
+    numbers = len(loads((drawn / "summary.json").read_text())["measures"])
+    assert counted["intervals"] > 5 * numbers
+    assert counted["redrawn"] > 3 * numbers
+    assert verified(drawn).in_part[0] == "The intervals were not recomputed."
+
+
+def other(at: int | None) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    """Another value of AUROC in one replicate, or in all of them."""
+
+    def edit(frame: pl.DataFrame) -> pl.DataFrame:
+        rows = frame.to_dicts()
+        row = next(
+            row for row in rows if row["definition"].startswith("AUROC(level=query,avg=pooled") and not row["group"]
+        )
+        row["values"] = [v - 0.01 if at is None or at == n else v for n, v in enumerate(row["values"])]
+        return pl.DataFrame(rows, frame.schema)
+
+    return edit
+
+
+REPLICATES: dict[str, tuple[Edit, str]] = {
+    "a limit": (lambda copy: copy.measure("AUROC", ci=[0.4, 0.6]), "AUROC: ci low"),
+    "a limit of a group": (lambda copy: copy.measure("Brier[fold=1]", ci=[0.4, 0.6]), "Brier[fold=1]: ci low"),
+    "a method": (lambda copy: copy.measure("ECE", ci_method="bca"), "ECE: ci_method"),
+    "left out": (lambda copy: copy.measure("MRR", replicates_left_out=3), "MRR: replicates_left_out"),
+    "no interval": (lambda copy: copy.measure("MRR", ci=None), "MRR: ci low"),
+    "a warning": (lambda copy: copy.measure("MRR", warnings=[]), "MRR: warnings about the interval"),
+    "a replicate": (lambda copy: copy.parquet("replicates.parquet", other(7)), "AUROC: ci "),
+    "all replicates": (
+        lambda copy: copy.parquet("replicates.parquet", other(None)),
+        "replicates.parquet: AUROC(level=query,avg=pooled): replicate ",
+    ),
+    "a number less": (
+        lambda copy: copy.parquet("replicates.parquet", lambda frame: frame[1:]),
+        "replicates.parquet: numbers that are missing",
+    ),
+    "a number more": (
+        lambda copy: copy.parquet("replicates.parquet", lambda frame: frame.with_columns(group=pl.lit("[site=x]"))),
+        "replicates.parquet: numbers that nobody asked for",
+    ),
+    "a replicate less": (
+        lambda copy: copy.parquet("replicates.parquet", lambda f: f.with_columns(pl.col("values").list.head(39))),
+        "replicates.parquet: rows of another length",
+    ),
+    "another seed": (
+        lambda copy: (copy.summary(lambda s: s.update(seed=8)), copy.manifest(lambda m: m.update(seed=8))),
+        "replicates.parquet: Positives: replicate ",
+    ),
+    "another bootstrap": (
+        lambda copy: copy.summary(lambda s: s["interval"].update(bootstrap="exact")),
+        "summary.json: interval: bootstrap",
+    ),
+}
+
+
+@pytest.mark.parametrize("edit", REPLICATES)
+def test_a_changed_interval_or_replicate_is_noticed(edit: str, drawn: Path, run: Made, tmp_path: Path) -> None:
+    copy = copied(drawn, tmp_path / "out")
+    change, where = REPLICATES[edit]
+    change(copy)
+    assert any(place.startswith(where) for place in places(verified(copy.folder, *run.files, sample=0)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("profile", ["contract", "paper", "audit", "e2e"])
+def test_every_interval_of_every_profile(profile: str, tmp_path: Path) -> None:
+    run = made(tmp_path, posts=60, criteria=4, folds=5, positives=22)
+    options: dict[str, Any] = {"profile": profile, "by": ("subreddit", "length_band"), "resamples": 50}
+    out = evaluated(tmp_path / "out", *run.files, **options)
+    assert places(verified(out, *run.files)) == []
+
+
 def test_without_its_tables_a_result_is_verified_in_part(result: Path, copy: Copy) -> None:
     verification = verified(result)
     assert verification.passed

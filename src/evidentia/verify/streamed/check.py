@@ -31,6 +31,7 @@ from evidentia.verify.streamed.record import (
     check_tables_head,
     check_tables_manifest,
 )
+from evidentia.verify.streamed.replicates import check_replicates
 from evidentia.verify.streamed.sample import SampledRows, check_sample
 from evidentia.verify.streamed.sources import SourceTable, check_sources, missing_roles, places_in, tables_of
 from evidentia.verify.streamed.study import StreamedStudy
@@ -62,10 +63,9 @@ def verify_tables(
     tables = tables_of(folder.manifest, places)
     course.check("inputs", lambda tally: check_sources(folder.manifest, tables, tally))
     lacking = missing_roles(folder.manifest, [*tables])
-    if folder.summary["resamples"]:
-        course.in_part.append("The intervals were not recomputed.")
     if lacking:
         names = " and ".join(f"--{role}" for role in lacking)
+        course.in_part += ["The intervals were not recomputed."] if folder.summary["resamples"] else []
         course.in_part.append(
             f"The rows were not given ({names}): numbers agree with each other, and were not recomputed."
         )
@@ -115,6 +115,8 @@ def _verify_rows(
         if progress is not None:
             progress(done, len(checks))
         course.check(name, check)
+    if summary["resamples"]:
+        check_replicates(folder, points, course)
 
 
 def _say_what_was_sampled(course: Course, rows: SampledRows, study: StreamedStudy) -> None:

@@ -14,12 +14,23 @@ from numpy.typing import NDArray
 from evidentia.array_types import Bools, Floats
 from evidentia.results.catalogue import Definition
 from evidentia.results.measure import Args
-from evidentia.verify.plan import NO_CRITERION, Planner, RecomputedNumber, averaged, has_values, within_criterion
+from evidentia.results.sample_size import Sample
+from evidentia.verify.limits import effective_posts
+from evidentia.verify.plan import (
+    NO_CRITERION,
+    Planner,
+    RecomputedNumber,
+    averaged,
+    has_values,
+    kind_of,
+    within_criterion,
+)
 from evidentia.verify.points import Entry, Points, percentile
+from evidentia.verify.recipes import over
 from evidentia.verify.streamed.study import Cells, Columns, StreamedStudy
 from evidentia.verify.study import Group
 from evidentia.verify.sweeps import Passed
-from evidentia.verify.twins import FitTwin, SumTwin, SweepTwin, twin_of
+from evidentia.verify.twins import FitTwin, Solution, SumTwin, SweepTwin, twin_of
 
 Sizes = tuple[list[int], list[int]]
 
@@ -36,6 +47,7 @@ class GroupedPlanner(Planner):
     study: StreamedStudy
     _numbers: dict[tuple[str, Columns], dict[Group, RecomputedNumber]] = field(default_factory=dict)
     _sizes: dict[tuple[str, bytes, Columns], Sizes] = field(default_factory=dict)
+    _gap_sums: dict[tuple[str, Columns], dict[Group, Floats]] = field(default_factory=dict)
 
     def number(self, definition: Definition, group: Group) -> RecomputedNumber:
         """The number of a group with its size and what stands beside it."""
@@ -56,6 +68,57 @@ class GroupedPlanner(Planner):
             sizes = clusters if unit == "post" else [int(size) for size in cells.sums(weights)]
             self._sizes[key] = sizes, clusters
         return self._sizes[key]
+
+    def sample(self, definition: Definition, group: Group) -> tuple[Sample, bool]:
+        """What an interval rests on, and whether the number is a proportion."""
+        study, rows, twin = self.study, self.study.members(group), self._twin(definition)
+        clusters = self.number(definition, group).clusters
+        positives = int(np.count_nonzero(rows & study.label))
+        inside = rows & twin.population(study, definition.args)
+        effective = float(clusters) if definition.population.unit == "post" else self._effective(definition, inside)
+        proportion = twin.proportion and not averaged(definition)
+        return Sample(clusters, effective, positives, kind_of(definition, twin)), proportion
+
+    def gaps(self, definition: Definition, group: Group) -> Floats | None:
+        """The parts of a sum of absolute gaps as shares of all queries; None where it is no such sum."""
+        twin = None if averaged(definition) else twin_of(definition)
+        if not isinstance(twin, SumTwin) or twin.gaps is None:
+            return None
+        key = definition.expanded, columns_of(group)
+        if key not in self._gap_sums:
+            cells = self.study.cells(key[1])
+            whole = cells.sums(self.study.everyone)
+            sums = np.array([over(cells.sums(gap), whole) for gap in twin.gaps(self.study, definition.args)])
+            self._gap_sums[key] = dict(zip(cells.groups, sums.T, strict=True))
+        return self._gap_sums[key][group]
+
+    def _effective(self, definition: Definition, rows: Bools) -> float:
+        """How many even posts tell as much; of a sweep, those of its rarer class."""
+        key = hashlib.sha256(np.packbits(rows).data).digest()
+        if averaged(definition) or not isinstance(twin_of(definition), SweepTwin):
+            return self.study.once(("effective", key), lambda: self._posts(rows.astype(np.float64)))
+        level = definition.args.get("level")
+        return self.study.once(("effective", level, key), lambda: min(map(self._posts, self._classes(level, rows))))
+
+    def _posts(self, sizes: Floats) -> float:
+        """How many even posts tell as much as these units of every query."""
+        whole = np.bincount(self.study.post, sizes, minlength=len(self.study.columns.posts))
+        return effective_posts(whole.astype(np.float64, copy=False))
+
+    def _classes(self, level: str | None, rows: Bools) -> tuple[Floats, Floats]:
+        """How many positive and other units of a sweep every query has."""
+        if level != "candidate":
+            return (rows & self.study.label).astype(np.float64), (rows & ~self.study.label).astype(np.float64)
+        assert self.study.pool is not None
+        owner, _ = self.study.gold_candidates
+        gold = np.bincount(owner, minlength=len(self.study)).astype(np.float64)
+        return gold * rows, (self.study.pool.listed - gold) * rows
+
+    def solution(self, twin: FitTwin, rows: Bools | None = None) -> Solution | int:
+        """The solution of a fit, or the number of the reason why there is none."""
+        everyone = self.study.everyone if rows is None else rows
+        key = hashlib.sha256(np.packbits(everyone).data).digest()
+        return self.study.once(("fit", id(twin), key), lambda: super(GroupedPlanner, self).solution(twin, everyone))
 
     def _all(self, definition: Definition, cells: Cells) -> Iterator[tuple[Group, RecomputedNumber]]:
         inside = self._twin(definition).population(self.study, definition.args)

@@ -90,5 +90,6 @@ def check_no_intervals(folder: ResultFolder, tally: Tally) -> None:
 
 def check_listing(folder: ResultFolder, written: Iterable[str], tally: Tally) -> None:
     """The files are those that a result of this run has, and no others."""
-    expected = {"summary.json", *written}
+    drawn = ["replicates.parquet"] if folder.summary["resamples"] else []
+    expected = {"summary.json", *drawn, *written}
     tally.exact("manifest.json: files", sorted(folder.manifest["files"]), sorted(expected))

@@ -181,17 +181,21 @@ class StreamedStudy(Study):
 
     def candidate_steps(self, cells: Cells) -> list[Steps]:
         """The counts of sweeps over the candidates of every group."""
-        return self.once(("candidate steps", cells.groups), lambda: self._candidate_steps(cells))
+        return self.once(("candidate steps", cells.groups), lambda: self.count_candidates(cells))
 
-    def _candidate_steps(self, cells: Cells) -> list[Steps]:
+    def count_candidates(self, cells: Cells, weights: Floats | None = None) -> list[Steps]:
+        """Count them, each once or by the weight of its query."""
         assert self.pool is not None
         owner, score = self.gold_candidates
         places = cells.of(owner)
-        steps = [Steps.of(score[places == place]) for place in range(len(cells.groups))]
+        mine = [places == place for place in range(len(cells.groups))]
+        steps = [Steps.of(score[held], None if weights is None else weights[owner[held]]) for held in mine]
         for deal in self.pool.deals():
-            others, units = cells.of(deal.owner[~deal.gold]), deal.unit[~deal.gold]
+            rest, units = deal.owner[~deal.gold], deal.unit[~deal.gold]
+            others = cells.of(rest)
             for place in np.unique(others).tolist():
-                steps[place].add(units[others == place])
+                held = others == place
+                steps[place].add(units[held], None if weights is None else weights[rest[held]])
         return steps
 
     def operating_points(self, rows: Bools) -> list[Point]:

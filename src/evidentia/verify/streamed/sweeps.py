@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,41 +17,46 @@ PART = 1 << 20  # negatives in work at once
 
 @dataclass(eq=False)
 class Steps:
-    """The thresholds at the scores of positives, ascending, with the positives at each and the negatives that reach it."""
+    """The thresholds at the scores of positives, ascending, with the positives at each and the negatives that reach it.
+
+    Units count once, or by their weights.
+    """
 
     thresholds: Floats
-    gained: NDArray[np.int64]
-    alarms: NDArray[np.int64] = field(init=False)  # one more: those that reach none come first
-    tied: NDArray[np.int64] = field(init=False)
+    gained: NDArray[Any]
+    alarms: NDArray[Any] = field(init=False)  # one more: those that reach none come first
+    tied: NDArray[Any] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.alarms = np.zeros(len(self.thresholds) + 1, np.int64)
-        self.tied = np.zeros(len(self.thresholds), np.int64)
+        self.alarms = np.zeros(len(self.thresholds) + 1, self.gained.dtype)
+        self.tied = np.zeros(len(self.thresholds), self.gained.dtype)
 
     @classmethod
-    def of(cls, positives: Floats) -> Steps:
+    def of(cls, positives: Floats, weights: Floats | None = None) -> Steps:
         """The thresholds that some positives give."""
-        return cls(*np.unique(positives, return_counts=True))
+        thresholds, at = np.unique(positives, return_inverse=True)
+        return cls(thresholds, np.bincount(at, weights, minlength=len(thresholds)))
 
-    def add(self, negatives: Floats) -> None:
+    def add(self, negatives: Floats, weights: Floats | None = None) -> None:
         """Count negatives at the highest threshold that each reaches."""
         for start in range(0, len(negatives), PART):
-            part = np.sort(negatives[start : start + PART])
-            at = np.searchsorted(self.thresholds, part, side="right")
-            self.alarms += np.bincount(at, minlength=len(self.alarms))
-            reached = at[at > 0] - 1
-            same = reached[self.thresholds[reached] == part[at > 0]]
-            self.tied += np.bincount(same, minlength=len(self.tied))
+            part = slice(start, start + PART)
+            order = np.argsort(negatives[part])
+            score, weight = negatives[part][order], None if weights is None else weights[part][order]
+            at = np.searchsorted(self.thresholds, score, side="right")
+            self.alarms += np.bincount(at, weight, minlength=len(self.alarms))
+            same = (at > 0) & (np.append(np.nan, self.thresholds)[at] == score)
+            self.tied += np.bincount(at[same] - 1, None if weight is None else weight[same], minlength=len(self.tied))
 
     @property
-    def positives(self) -> int:
+    def positives(self) -> float:
         """How many positives there are."""
-        return int(self.gained.sum())
+        return float(self.gained.sum())
 
     @property
-    def negatives(self) -> int:
+    def negatives(self) -> float:
         """How many negatives were counted."""
-        return int(self.alarms.sum())
+        return float(self.alarms.sum())
 
     def passed(self) -> Passed:
         """The counts from the highest threshold down, as one replicate."""
@@ -60,21 +66,22 @@ class Steps:
             gained,
             np.cumsum(new, axis=0).astype(np.float64),
             self.tied[::-1, None].astype(np.float64),
-            np.array([float(self.positives)]),
-            np.array([float(self.negatives)]),
+            np.array([self.positives]),
+            np.array([self.negatives]),
         )
 
     def points(self) -> list[Point]:
         """What every threshold gives, the highest first; the last one passes everything."""
         hits, alarms = np.cumsum(self.gained[::-1]), np.cumsum(self.alarms[:0:-1])
         points = list(map(Point, self.thresholds[::-1].tolist(), hits.tolist(), alarms.tolist()))
-        return [*points, Point(-np.inf, self.positives, self.negatives)]
+        return [*points, Point(-np.inf, int(self.positives), int(self.negatives))]
 
 
-def steps_of(score: Floats, label: Bools) -> Steps:
+def steps_of(score: Floats, label: Bools, weights: Floats | None = None) -> Steps:
     """The counts over some queries."""
-    steps = Steps.of(score[label])
-    steps.add(score[~label])
+    positive, negative = (None, None) if weights is None else (weights[label], weights[~label])
+    steps = Steps.of(score[label], positive)
+    steps.add(score[~label], negative)
     return steps
 
 
