@@ -351,7 +351,7 @@ def test_a_changed_interval_or_replicate_is_noticed(edit: str, drawn: Path, run:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("profile", ["contract", "paper", "audit", "e2e"])
+@pytest.mark.parametrize("profile", ["contract", "audit", "e2e"])
 def test_every_interval_of_every_profile(profile: str, tmp_path: Path) -> None:
     run = made(tmp_path, posts=60, criteria=4, folds=5, positives=22)
     options: dict[str, Any] = {"profile": profile, "by": ("subreddit", "length_band"), "resamples": 50}

@@ -35,7 +35,8 @@ class Steps:
     def of(cls, positives: Floats, weights: Floats | None = None) -> Steps:
         """The thresholds that some positives give."""
         thresholds, at = np.unique(positives, return_inverse=True)
-        return cls(thresholds, np.bincount(at, weights, minlength=len(thresholds)))
+        kind = np.int64 if weights is None else np.float64  # without a positive they would be whole numbers
+        return cls(thresholds, np.bincount(at, weights, minlength=len(thresholds)).astype(kind))
 
     def add(self, negatives: Floats, weights: Floats | None = None) -> None:
         """Count negatives at the highest threshold that each reaches."""
@@ -44,9 +45,10 @@ class Steps:
             order = np.argsort(negatives[part])
             score, weight = negatives[part][order], None if weights is None else weights[part][order]
             at = np.searchsorted(self.thresholds, score, side="right")
-            self.alarms += np.bincount(at, weight, minlength=len(self.alarms))
+            self.alarms += np.bincount(at, weight, minlength=len(self.alarms)).astype(self.alarms.dtype)
             same = (at > 0) & (np.append(np.nan, self.thresholds)[at] == score)
-            self.tied += np.bincount(at[same] - 1, None if weight is None else weight[same], minlength=len(self.tied))
+            tied = np.bincount(at[same] - 1, None if weight is None else weight[same], minlength=len(self.tied))
+            self.tied += tied.astype(self.tied.dtype)
 
     @property
     def positives(self) -> float:
