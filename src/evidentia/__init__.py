@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from evidentia.pipeline.serving import Answer, Evidence, PostAnswers, Predictor, load
     from evidentia.results import Estimate, Evaluation
     from evidentia.tables import Items, Run, load_card, read_items, read_run, read_trec, validate_run
-    from evidentia.verify.run import Verification
+    from evidentia.verify.course import Verification
     from evidentia.verifying import verify_result
     from evidentia.workflow import compare, evaluate
 
@@ -39,7 +39,7 @@ _HOME = {
     "read_run": "tables",
     "read_trec": "tables",
     "validate_run": "tables",
-    "Verification": "verify.run",
+    "Verification": "verify.course",
     "verify_result": "verifying",
     "assess": "assessment.run",
     "compare": "workflow",

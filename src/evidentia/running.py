@@ -38,7 +38,7 @@ from evidentia.pipeline.workspace import LOCK, STATE, WORK, Note, abandon, no_no
 from evidentia.results import Comparison, Evaluation, dumps, loads
 from evidentia.synth import synthetic_corpus
 from evidentia.tables import DatasetCard, load_card, read_run
-from evidentia.verify.run import Verification
+from evidentia.verify.course import Verification
 from evidentia.verifying import verify_result
 
 RESULT, MANIFEST = "result", "manifest.json"

@@ -16,8 +16,10 @@ from evidentia.report.page.texts import read_texts
 from evidentia.results import loads
 from evidentia.results.ablation import Ablation
 from evidentia.verify.ablation import open_ablation
+from evidentia.verify.course import CheckCount, Verification
 from evidentia.verify.files import contents, is_drawn, is_plain
-from evidentia.verify.run import CheckCount, Progress, Verification, check_earlier, verify_folder
+from evidentia.verify.run import Progress, check_earlier, verify_folder
+from evidentia.verify.streamed.check import SAMPLE, Sources
 from evidentia.verify.tally import Mismatch
 
 REPORT = "report"
@@ -33,6 +35,9 @@ def verify_result(
     texts: str | Path | None = None,
     read_only: bool = False,
     redraw: bool = False,
+    tables: Mapping[str, str | Path] | None = None,
+    sample: int = SAMPLE,
+    scratch: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Verification:
     """Recompute everything in a result folder, draw its report again, compare, and write ``verification.json``.
@@ -49,6 +54,13 @@ def verify_result(
         Whether to write nothing.
     redraw : bool, default=False
         Whether to replace drawings that cannot be compared because another version drew them.
+    tables : mapping of str to path, default=None
+        Of a result of ``evaluate_tables``, the files or folders that it was made from: "run" and "candidates". Without them
+        it is verified in part.
+    sample : int, default=1000
+        Number of posts whose candidates are held against gold and rankings, where the result is one of tables.
+    scratch : path, default=None
+        Folder for temporary files; None takes that of the system.
     progress : callable, default=None
         Called with the number of steps done and of all steps.
 
@@ -83,7 +95,11 @@ def verify_result(
         raise InputError("Nothing can be redrawn read-only. Leave one of the two out.")
     folder = result_of(Path(path))
     sentences = None if texts is None else read_texts(Path(texts))
-    verification = verify_numbers(folder, progress, inputs=None if inputs is None else Path(inputs))
+    if sample < 0:
+        raise InputError(f"The sample has {sample} posts. Give 0 or more.")
+    places = {role: Path(place) for role, place in (tables or {}).items()}
+    sources = Sources(places, sample, None if scratch is None else Path(scratch))
+    verification = verify_numbers(folder, progress, inputs=None if inputs is None else Path(inputs), sources=sources)
     if not is_plain(folder):
         report = ComparedReport()  # nothing is read through a link or from a device
     elif (folder / ABLATION).is_file():

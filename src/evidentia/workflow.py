@@ -26,6 +26,7 @@ from evidentia.evaluation.deltas import OnMismatch
 from evidentia.evaluation.files import ResultSource, RunSource, TablesSource, manifest_of
 from evidentia.evaluation.intervals import Bootstrap, Method, Resampling
 from evidentia.evaluation.load import load_result, result_name
+from evidentia.evaluation.replicate_record import ReplicateRecord
 from evidentia.listed import listed
 from evidentia.measures import profile_named
 from evidentia.protocol import Tuning, apply_tuning, read_tuning, to_document
@@ -300,13 +301,15 @@ def evaluate_tables(
     )
     names = named or chosen.names(ks=None if k is None else tuple(str(depth) for depth in k), dual=dual)
     limit = memory if isinstance(memory, int) else memory_of(memory)
+    record = ReplicateRecord() if resamples else None
+    bootstrap: Bootstrap = "poisson" if resamples else "exact"
     with executor_named(engine, workers) as executor, hashed(tables.files) as sources:
         evaluation = evaluate_blocks(
             tables,
             profile=profile,
             names=names,
             named=named is not None,
-            resampling=Resampling(resamples, seed, ci, ci_method, bootstrap="poisson" if resamples else "exact"),
+            resampling=Resampling(resamples, seed, ci, ci_method, bootstrap=bootstrap, record=record),
             executor=executor,
             memory=limit,
             scratch=None if scratch is None else Path(scratch),
@@ -321,7 +324,7 @@ def evaluate_tables(
     }
     options |= {"k": None if k is None else [str(depth) for depth in k], "reading": tables.reading}
     about = {"name": engine.partition(":")[0], "memory": limit, "workers": executor.workers}
-    source = TablesSource(options=options, command=command, inputs=inputs, engine=about)
+    source = TablesSource(options=options, command=command, inputs=inputs, engine=about, replicates=record)
     return replace(evaluation, source=source, asked_by_name=named is not None)
 
 

@@ -21,8 +21,6 @@ WRITTEN = {
     *("figures/reliability.csv", "tables/measures.csv", "tables/folds.csv", "tables/criteria.csv"),
 }
 NEEDS_ROWS = {
-    "verify": ("verify", "OUT"),
-    "gate": ("gate", "OUT"),
     "report": ("report", "OUT"),
     "compare": ("compare", "OUT", "RUN", "-o", "NEW"),
     "table": ("table", "OUT", "-o", "NEW"),

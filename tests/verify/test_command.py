@@ -13,7 +13,7 @@ import evidentia
 from cli.command import evidentia as command
 from cli.command import refused
 from evidentia.results import loads
-from evidentia.verify.run import CheckCount, Verification
+from evidentia.verify.course import CheckCount, Verification
 from evidentia.verify.tally import Mismatch
 from evidentia.verifying import verify_numbers
 from results.schemas import faults, schema

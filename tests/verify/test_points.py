@@ -10,7 +10,7 @@ import pytest
 
 import evidentia
 from evidentia.synth import synthetic_run
-from evidentia.verify.run import Verification
+from evidentia.verify.course import Verification
 from evidentia.verifying import verify_numbers
 from shared_data.data import folder as shared
 

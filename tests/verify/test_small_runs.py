@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evidentia
-from evidentia.verify.run import Verification
+from evidentia.verify.course import Verification
 from evidentia.verifying import verify_numbers
 from sampling import examples
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from evidentia.array_types import Bools, Floats
 from evidentia.checks.registry import Verdict, check, looked_at, not_applicable
-from evidentia.checks.subject import Folder, Row, Subject
+from evidentia.checks.subject import ELSEWHERE, Folder, Row, Subject
 from evidentia.errors import InputError, Problem
 from evidentia.evaluation.files import MANIFEST_SCHEMA, SELECTIVE_MANIFEST_SCHEMA, manifest_of
 from evidentia.evaluation.load import load_result
@@ -24,7 +24,7 @@ from evidentia.measures import PROFILES, canonical, parse_name, resolve
 from evidentia.measures.core import Additive
 from evidentia.results import Curve, Distribution, Estimate, Evaluation, Finding, NotComputed, OtherDefinition, loads
 from evidentia.results.derived import is_derived
-from evidentia.results.folder import refuse_without_rows
+from evidentia.results.folder import TABLES_MANIFEST_SCHEMA, refuse_without_rows
 from evidentia.results.profiles import SELECTIVE
 from evidentia.tables import DatasetCard, Items, Run, load_card, read_items
 from evidentia.tables.card import built_in_cards
@@ -37,7 +37,7 @@ def read_subject(folder: Path, *, card: DatasetCard | None = None) -> Subject:
     """Everything that checks look at in a folder of `evidentia evaluate` or `evidentia selective`."""
     folder = folder.resolve()
     manifest = manifest_of(folder)
-    evaluation = read_evaluation(folder, manifest)
+    evaluation = read_evaluation(folder, manifest, without_rows=True)
     run, problems = _queries(folder, manifest)
     if run is not None:
         run = _with_card(run, evaluation, card)
@@ -45,10 +45,11 @@ def read_subject(folder: Path, *, card: DatasetCard | None = None) -> Subject:
     return replace(subject, items=_items(folder)) if subject.of_items else subject
 
 
-def read_evaluation(folder: Path, manifest: dict[str, Any]) -> Evaluation:
-    """The numbers of a written result, without the queries behind them."""
-    refuse_without_rows(folder, manifest)
-    if manifest.get("schema") not in {MANIFEST_SCHEMA, SELECTIVE_MANIFEST_SCHEMA}:
+def read_evaluation(folder: Path, manifest: dict[str, Any], *, without_rows: bool = False) -> Evaluation:
+    """The numbers of a written result, without the queries behind them; one that holds none is refused unless asked for."""
+    if not without_rows:
+        refuse_without_rows(folder, manifest)
+    if manifest.get("schema") not in {MANIFEST_SCHEMA, SELECTIVE_MANIFEST_SCHEMA, TABLES_MANIFEST_SCHEMA}:
         raise InputError(f"{folder.name} is not a result folder of `evidentia evaluate` or `evidentia selective`.")
     try:
         summary = loads((folder / "summary.json").read_text(encoding="utf-8"))
@@ -95,6 +96,8 @@ def _estimate(name: str, entry: dict[str, Any]) -> Estimate:
 def _queries(folder: Path, manifest: dict[str, Any]) -> tuple[Run | None, tuple[Problem, ...]]:
     if manifest["schema"] == SELECTIVE_MANIFEST_SCHEMA:
         return None, ()
+    if manifest["schema"] == TABLES_MANIFEST_SCHEMA:
+        return None, (Problem(ELSEWHERE, "its rows stayed in the tables that it was made of."),)
     try:
         return load_result(folder).run, ()
     except InputError as error:

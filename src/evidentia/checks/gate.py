@@ -29,6 +29,7 @@ class Recomputed:
 
     comparisons: int
     mismatches: int
+    in_part: tuple[str, ...] = ()  # what was not compared, or of a sample only
 
 
 @dataclass(frozen=True)
@@ -72,11 +73,13 @@ def judge_folder(
     drops: tuple[DropJudgement, ...] = (),
     against: Path | None = None,
     recompute: Callable[[Path], Recomputed] | None = None,
+    accept_sampled: bool = False,
 ) -> Gate:
     """Put a result folder through the gate; nothing is written.
 
     Who asks for ``drops`` alone is not asked for the usual targets too. ``recompute`` verifies the folder, and the baseline that
-    it is held ``against``, after everything that could be refused at once; without it verification.json is believed.
+    it is held ``against``, after everything that could be refused at once; without it verification.json is believed. What was
+    verified in part is not enough unless one says so with ``accept_sampled``.
     """
     subject = read_subject(folder, card=card)
     evaluation = subject.evaluation
@@ -88,13 +91,21 @@ def judge_folder(
     checks = check_subject(subject)
     by_code = {finding.code: finding for finding in checks}
     conditions = (
-        written(folder, by_code["FILE001"]) if recompute is None else recomputed(recompute(folder)),
+        _verified(folder, by_code["FILE001"], recompute, accept_sampled),
         *(() if against is None else (_baseline(against, recompute),)),
         all_passed(checks),
         thresholds(by_code["TUNE001"], by_code["TUNE002"]),
         Condition("Intervals are present", by_code["INT001"].status == "passed", by_code["INT001"].message),
     )
     return Gate(folder.resolve().name, evaluation, manifest_of(folder), judgements, conditions, checks, drops)
+
+
+def _verified(
+    folder: Path, files: Finding, recompute: Callable[[Path], Recomputed] | None, accept_sampled: bool
+) -> Condition:
+    if recompute is None:
+        return written(folder, files, accept_sampled=accept_sampled)
+    return recomputed(recompute(folder), accept_sampled=accept_sampled)
 
 
 def _baseline(folder: Path, recompute: Callable[[Path], Recomputed] | None) -> Condition:
@@ -107,23 +118,28 @@ def _baseline(folder: Path, recompute: Callable[[Path], Recomputed] | None) -> C
     return replace(condition, title=BASELINE)
 
 
-def recomputed(verification: Recomputed, aside: str = "") -> Condition:
-    """A recomputation compared something, and all of it matched."""
+def recomputed(verification: Recomputed, aside: str = "", *, accept_sampled: bool = False) -> Condition:
+    """A recomputation compared something, and all of it matched; one of a part counts only where that is accepted."""
     compared, wrong = verification.comparisons, verification.mismatches
     if compared < 1:
         return Condition(VERIFIED, False, "the verification compared nothing")
     if wrong:
         detail = f"{wrong:,} of {compared:,} comparisons do not match: `evidentia verify` lists them"
         return Condition(VERIFIED, False, detail)
-    return Condition(VERIFIED, True, f"{compared:,} comparisons, no mismatch{aside}")
+    words = f"{compared:,} comparisons, no mismatch{aside}"
+    if not verification.in_part:
+        return Condition(VERIFIED, True, words)
+    accepted = "accepted with --accept-sampled" if accept_sampled else "--accept-sampled lets it pass"
+    return Condition(VERIFIED, accept_sampled, f"{words}, but in part ({accepted}): {' '.join(verification.in_part)}")
 
 
-def written(folder: Path, files: Finding) -> Condition:
+def written(folder: Path, files: Finding, *, accept_sampled: bool = False) -> Condition:
     """The verification.json that lies there says that all agreed, and is about these files; anybody could have written it."""
     try:
         verification = loads((folder / "verification.json").read_text(encoding="utf-8"))
         mismatches = verification["mismatches"]
-        claimed = Recomputed(index(verification["comparisons"]) if isinstance(mismatches, list) else 0, len(mismatches))
+        compared = index(verification["comparisons"]) if isinstance(mismatches, list) else 0
+        claimed = Recomputed(compared, len(mismatches), tuple(map(str, verification.get("in_part", ()))))
         manifest = verification["manifest_sha256"]
     except OSError:
         return Condition(VERIFIED, False, f"there is no verification.json: {UNVERIFIED}")
@@ -131,7 +147,7 @@ def written(folder: Path, files: Finding) -> Condition:
         return Condition(VERIFIED, False, f"verification.json cannot be read: {UNVERIFIED}")
     if manifest != sha256(folder / "manifest.json"):
         return Condition(VERIFIED, False, f"verification.json is about other files than these: {UNVERIFIED}")
-    condition = recomputed(claimed, f" ({TRUSTED})")
+    condition = recomputed(claimed, f" ({TRUSTED})", accept_sampled=accept_sampled)
     if condition.holds and files.status != "passed":
         return Condition(VERIFIED, False, f"files were changed after the verification: {UNVERIFIED}")
     return condition

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,6 +17,8 @@ from evidentia.measures import resolve
 from evidentia.results import Estimate
 from evidentia.results.names import group_suffix
 from evidentia.tables import Run
+
+_DECIDED = re.compile(r"=(?:gate|alert)\b")  # definitions that rest on a threshold of the run
 
 
 @check("POP001", title="Ranking measures are over queries with evidence, or say otherwise")
@@ -100,7 +103,9 @@ def _posts_of_folds(run: Run) -> dict[str, set[str]]:
 @check("TUNE002", title="The deployed thresholds say where they were tuned")
 def deployed_thresholds_have_provenance(subject: Subject) -> Verdict:
     """Every tau of the run is a threshold that this result records, with the posts it was tuned on."""
-    run = subject.run
+    run, deciding = subject.run, [e.name for e in subject.evaluation.overall() if _DECIDED.search(e.definition)]
+    if subject.rows_are_elsewhere and (deciding or any(e.family == "gate" for e in subject.evaluation.overall())):
+        return skipped("the rows are not in the folder, so nobody can tell where the thresholds of the run were tuned")
     taus = () if run is None else tuple(tau for tau in ("tau", "tau_neg", "tau_pos") if tau in run.frame.columns)
     if run is None or not (taus or run.queries.has("state")):
         return not_applicable("the run has no thresholds of its own")

@@ -11,6 +11,7 @@ from evidentia.errors import Problem
 from evidentia.results import Evaluation
 from evidentia.tables import Items, Run
 
+ELSEWHERE = "ROWS_ELSEWHERE"  # the problem of a result that was made block by block
 Row = Mapping[str, str]
 UNMEASURED = Evaluation(profile="contract", seed=0, resamples=0, measures={})
 
@@ -44,6 +45,11 @@ class Subject:
     texts: Texts | None = None
     applied: Mapping[str, Any] | None = None  # thresholds that were tuned before and given to the evaluation
     items: Items | None = None  # of a predictor that may abstain
+
+    @property
+    def rows_are_elsewhere(self) -> bool:
+        """Whether the queries stayed in the tables that the result was made of."""
+        return any(problem.code == ELSEWHERE for problem in self.problems)
 
     @property
     def of_items(self) -> bool:

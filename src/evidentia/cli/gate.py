@@ -35,6 +35,9 @@ def gate(
         bool,
         option("--trust-verification", "Believe the verification.json of OUT and BASELINE instead of verifying now."),
     ] = False,
+    accept_sampled: Annotated[
+        bool, option("--accept-sampled", "Accept a result of tables that could be verified in part only.")
+    ] = False,
     as_json: Annotated[bool, option("--json", "Print only the verdicts, as JSON.")] = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -52,7 +55,7 @@ def gate(
     def recompute(folder: Path) -> Recomputed:
         with progress_bar("verifying", quiet=quiet or as_json) as progress:
             verification = verify_result(folder, read_only=True, progress=progress)
-        return Recomputed(verification.comparisons, len(verification.mismatches))
+        return Recomputed(verification.comparisons, len(verification.mismatches), verification.in_part)
 
     _refuse_places(markdown, junit)
     known = None if card is None else load_card(card)
@@ -65,6 +68,7 @@ def gate(
         drops=drops,
         against=baseline,
         recompute=None if trust else recompute,
+        accept_sampled=accept_sampled,
     )
     if markdown is not None:
         _write(markdown, gate_markdown(verdict).encode())

@@ -13,7 +13,7 @@ from evidentia.cli.progress import progress_bar
 from evidentia.errors import counted
 
 if TYPE_CHECKING:
-    from evidentia.verify.run import Verification
+    from evidentia.verify.course import Verification
 
 SHOWN = 20  # mismatches on the screen; all of them are in verification.json
 
@@ -25,6 +25,15 @@ def verify(
     inputs: Annotated[
         Path | None, option("--inputs DIR", "Also compare the input files in DIR with their hashes.")
     ] = None,
+    run: Annotated[
+        Path | None,
+        option("--run PATH", "The Parquet file or folder of queries that a result of tables was made from."),
+    ] = None,
+    candidates: Annotated[Path | None, option("--candidates PATH", "The same for its candidates.")] = None,
+    sample: Annotated[
+        int, option("--sample N", "Posts of such a result whose candidates are held against gold and rankings.")
+    ] = 1_000,
+    scratch: options.Scratch = None,
     include_text: Annotated[
         Path | None, option("--include-text FILE", "The sentences that `report --include-text` was given.")
     ] = None,
@@ -50,8 +59,17 @@ def verify(
             page = verify_page(out, progress)
             verification, left_out = page.verification, page.left_out
         else:
+            places = {"run": run, "candidates": candidates}
             verification = verify_result(
-                out, inputs=inputs, texts=include_text, read_only=read_only, redraw=redraw, progress=progress
+                out,
+                inputs=inputs,
+                texts=include_text,
+                read_only=read_only,
+                redraw=redraw,
+                tables={role: place for role, place in places.items() if place is not None},
+                sample=sample,
+                scratch=scratch,
+                progress=progress,
             )
     if as_json:
         sys.stdout.write(verification.to_json())
@@ -73,6 +91,7 @@ def show(verification: Verification, seconds: float, *, written: bool = False) -
     if len(verification.mismatches) > SHOWN:
         where = " in verification.json" if written else ": --json lists all"
         print(f"and {len(verification.mismatches) - SHOWN:,} more{where}")
-    verdict = "Everything matches." if verification.passed else "This result does not verify."
+    for part in verification.in_part:
+        print(f"in part: {part}")
     wrong = counted(len(verification.mismatches), "mismatch", "mismatches")
-    print(f"{counted(verification.comparisons, 'comparison')}, {wrong}, {seconds:.1f} s. {verdict}")
+    print(f"{counted(verification.comparisons, 'comparison')}, {wrong}, {seconds:.1f} s. {verification.verdict}")

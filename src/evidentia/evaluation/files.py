@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -25,6 +25,9 @@ from evidentia.results.folder import TABLES_MANIFEST_SCHEMA, another_folder, rep
 from evidentia.tables import DatasetCard, Items, Run
 from evidentia.tables.cells import FORMULA, defused_column
 from evidentia.tables.run import Source
+
+if TYPE_CHECKING:
+    from evidentia.evaluation.replicate_record import ReplicateRecord
 
 MANIFEST_SCHEMA = "evidentia.manifest/1"
 COMPARISON_MANIFEST_SCHEMA = "evidentia.comparison-manifest/2"
@@ -150,6 +153,7 @@ class TablesSource(ResultSource):
 
     inputs: tuple[Source, ...]
     engine: Mapping[str, Any]
+    replicates: ReplicateRecord | None = None
 
 
 def write_result(folder: Path, source: ResultSource, evaluation: Evaluation) -> None:
@@ -160,6 +164,8 @@ def write_result(folder: Path, source: ResultSource, evaluation: Evaluation) -> 
             _write_csv(items_frame(items), folder / f"{stem}.csv")
     elif isinstance(source, RunSource):
         _write_run(folder, source, evaluation)
+    elif isinstance(source, TablesSource) and source.replicates is not None:
+        _write_parquet(source.replicates.frame(), folder / "replicates.parquet")
 
 
 def _write_run(folder: Path, source: RunSource, evaluation: Evaluation) -> None:
@@ -228,6 +234,7 @@ def write_manifest(folder: Path, source: ResultSource, evaluation: Evaluation) -
         _write_manifest(folder, MANIFEST_SCHEMA, source, about | _about_run(source, evaluation))
     elif isinstance(source, TablesSource):
         about |= {"inputs": [_input(each.role, each) for each in source.inputs], "engine": dict(source.engine)}
+        about["read"] = {"left_out": dict(evaluation.dataset["left_out"]), "notes": list(evaluation.notes)}
         _write_manifest(folder, TABLES_MANIFEST_SCHEMA, source, about)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -56,6 +56,9 @@ class Resampling:
     stratify: bool = False
     block: int | None = None
     bootstrap: Bootstrap = "auto"
+    record: Callable[[Replicated], None] | None = field(
+        default=None, compare=False, repr=False
+    )  # gets replicate values
 
     def __post_init__(self) -> None:
         if self.resamples < 0 or self.resamples == 1:
@@ -128,6 +131,8 @@ def intervals(
     by_key: dict[Key, Sequence[Interval]] = {}
     for replicated in replicates:
         definition, grouping = replicated.definition, replicated.grouping
+        if resampling.record is not None:
+            resampling.record(replicated)
         cell, effective = points.cell(definition, grouping), points.effective(definition, grouping)
         kind, bounds = definition.kind, definition.measure.bounds
         limits = _limits(replicated, cell, effective, bounds, resampling)

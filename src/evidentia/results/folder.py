@@ -28,8 +28,8 @@ def refuse_without_rows(folder: Path, manifest: Mapping[str, object]) -> None:
     """Refuse a result whose rows stayed in the tables that it was made of: nothing can be computed from it again."""
     if manifest.get("schema") == TABLES_MANIFEST_SCHEMA:
         raise InputError(
-            f"{folder.resolve().name} was read block by block, and its rows are not in the folder: it cannot be verified, "
-            "gated, drawn, tabulated or compared. For that, evaluate files in memory, "
+            f"{folder.resolve().name} was read block by block, and its rows are not in the folder: it cannot be drawn, "
+            "tabulated, explained or compared. For that, evaluate files in memory, "
             f"{spelled('without --memory, --engine, --workers and --scratch', 'with evaluate')}."
         )
 

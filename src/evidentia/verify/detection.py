@@ -12,7 +12,7 @@ from evidentia.results.measure import Args
 from evidentia.verify.recipes import over
 from evidentia.verify.study import Study
 from evidentia.verify.sweeps import Passed
-from evidentia.verify.tuning import Point, best_point, operating_points
+from evidentia.verify.tuning import best_point
 from evidentia.verify.twins import COUNT, Column, SumTwin, SweepTwin, TwinFamily, first
 
 family = TwinFamily("detection", {**dict.fromkeys(("TP", "FP", "FN", "TN"), COUNT), "MCC": (-1.0, 1.0)})
@@ -41,34 +41,21 @@ def _positives_of_two_classes(passed: Passed) -> Floats:
     return np.where(passed.negatives > 0, passed.positives, 0.0)
 
 
-def scored(study: Study, level: str | None, rows: Bools) -> tuple[Floats, Bools]:
-    """The scores of the units of a sweep, and which are positive."""
-    units = study.units(level)
-    held = rows[units.owner]
-    return units.score[held], units.label[held]
-
-
-def points_of(study: Study, rows: Bools) -> list[Point]:
-    """Every operating point of some queries."""
-    score, label = scored(study, "query", rows)
-    return operating_points(score.tolist(), label.tolist())
-
-
 def _prevalence(study: Study, args: Args, rows: Bools) -> dict[str, Any]:
-    _, label = scored(study, args.get("level"), rows)
-    return {"prevalence": float(label.sum()) / max(len(label), 1)}
+    positives, units = study.classes(args.get("level"), rows)
+    return {"prevalence": positives / max(units, 1)}
 
 
 def _one_class(study: Study, args: Args, rows: Bools, value: float) -> tuple[float, int]:
     """The conventional value, and which class is missing."""
-    return value, 2 if scored(study, args.get("level"), rows)[1].any() else 1
+    return value, 2 if study.classes(args.get("level"), rows)[0] else 1
 
 
 def _at_budget(study: Study, args: Args, rows: Bools) -> dict[str, Any]:
     """The threshold of most true positives within the budget, and the false positive rate there."""
     assert args.cut is not None
     assert args.cut.value is not None
-    points = points_of(study, rows)
+    points = study.operating_points(rows)
     best, negatives = best_point(points, args.cut.value), points[-1].fp if points else 0
     return {
         "threshold": None if best is None else best.value,

@@ -72,17 +72,18 @@ def read_queries(folder: ResultFolder) -> list[Query]:
 def read_plain_queries(folder: ResultFolder, by: Iterable[str] = (), name: str = "per_query.csv") -> list[Query]:
     """The queries of a folder that may have no manifest, with the named slices."""
     candidates = _candidates(folder) if folder.has("candidates.parquet") else None
-    return [_query(row, by, candidates) for row in folder.rows(name)]
+    return [query_of(row, by, candidates) for row in folder.rows(name)]
 
 
 def read_tune(folder: ResultFolder) -> list[Query]:
     """The TUNE queries, on which thresholds were chosen."""
-    return [_query(row, [], None) for row in folder.records("tune.parquet")] if folder.has("tune.parquet") else []
+    return [query_of(row, [], None) for row in folder.records("tune.parquet")] if folder.has("tune.parquet") else []
 
 
-def _query(
+def query_of(
     row: Mapping[str, Any], by: Iterable[str], candidates: Mapping[tuple[str, str], list[Candidate]] | None
 ) -> Query:
+    """A query from its row, with the named slices and its candidates."""
     post, criterion = str(row["post_id"]), str(row["criterion_id"])
     prob, low, high = (_number(row.get(name)) for name in ("prob", "tau_neg", "tau_pos"))
     state = row.get("state") or None

@@ -202,21 +202,22 @@ def _reliability(points: Points, level: float) -> Sheet:
     return Sheet("figures/reliability", (*BINS, "share_low", "share_high"), tuple(rows))
 
 
-def share_limits(posts: Sequence[tuple[int, int]], level: float) -> Pair | None:
+def share_limits(posts: Sequence[tuple[int, int]] | Floats, level: float) -> Pair | None:
     """Limits of the share of positives among the queries of posts (queries, positives); exact over posts if all or none are.
 
     >>> [round(limit, 4) for limit in share_limits([(2, 1), (2, 0), (2, 2), (2, 1)], 0.95) or ()]
     [0.0692, 0.9308]
     """
-    size, positives = sum(n for n, _ in posts), sum(y for _, y in posts)
-    if not posts:
+    sizes, right = np.asarray(posts, np.float64).reshape(-1, 2).T
+    size, positives, count = float(sizes.sum()), float(right.sum()), len(sizes)
+    if not count:
         return None
     if positives in {0, size}:
-        return all_or_none(len(posts), level, every=positives > 0)
-    if len(posts) < 2:
+        return all_or_none(count, level, every=positives > 0)
+    if count < 2:
         return None
-    share, effective = positives / size, size**2 / sum(n * n for n, _ in posts)
-    squares = math.fsum((y - share * n) ** 2 for n, y in posts)
+    share, effective = positives / size, size**2 / float((sizes**2).sum())
+    squares = float(((right - share * sizes) ** 2).sum())
     error = math.sqrt(squares * effective / (effective - 1)) / size
     middle, step = math.log(share / (1 - share)), deviate(effective - 1, level) * error / (share * (1 - share))
     return from_odds(middle - step), from_odds(middle + step)

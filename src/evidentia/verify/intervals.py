@@ -104,7 +104,7 @@ def check_intervals(folder: ResultFolder, study: Study, tally: Tally, progress: 
         planned = list(_planned(jobs[part], study, tally))
         recipes = [(plan.recipe, plan.gaps) for _, plan in planned]
         for (job, plan), drawn in zip(planned, all_drawn(recipes, draws, settings, report), strict=True):
-            _check_interval(job, plan, drawn, settings, tally)
+            check_interval(job, plan, drawn, settings, tally)
             if not job.group:
                 looped[job.name, job.definition] = drawn.values[:LOOPS].copy()
     check_loops(study, draws, looped, tally)
@@ -131,7 +131,8 @@ def _planned(jobs: Sequence[ReportedEntry], study: Study, tally: Tally) -> Itera
             tally.exact(f"{job.name}: definition", job.entry["definition"], None)
 
 
-def _check_interval(job: ReportedEntry, plan: Planned, drawn: DrawnNumber, settings: Settings, tally: Tally) -> None:
+def check_interval(job: ReportedEntry, plan: Planned, drawn: DrawnNumber, settings: Settings, tally: Tally) -> None:
+    """Compare what an entry says about its interval with what its replicates give."""
     sample = plan.sample
     left_out = int(drawn.undefined.sum())
     basis = Basis(sample.posts, sample.effective, plan.proportion, bounds_of(job.definition))

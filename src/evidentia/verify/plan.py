@@ -93,7 +93,7 @@ class Planner:
         positives = int(np.count_nonzero(rows & self.study.label))
         clusters = self.study.clusters(inside)
         effective = float(clusters) if definition.population.unit == "post" else self._effective(definition, inside)
-        sample = Sample(clusters, effective, positives, _kind(definition, twin))
+        sample = Sample(clusters, effective, positives, kind_of(definition, twin))
         gaps = self._gaps(twin, definition.args, rows)
         proportion = twin.proportion and not averaged(definition)
         return Planned(self.recipe(definition, rows), sample, proportion, gaps)
@@ -238,7 +238,7 @@ class Planner:
         return self._sweeps[key]
 
 
-def _kind(definition: Definition, twin: Twin) -> Kind | None:
+def kind_of(definition: Definition, twin: Twin) -> Kind | None:
     """The kind of number under which intervals were simulated; calibration errors, fits and means over criteria were not."""
     if averaged(definition) or isinstance(twin, FitTwin) or (isinstance(twin, SumTwin) and twin.gaps is not None):
         return None

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
 
+from evidentia.array_types import Floats
 from evidentia.results.catalogue import Definition, resolve
 from evidentia.results.measure import CROSS_FIT, NEEDS
 from evidentia.results.names import group_suffix
@@ -98,12 +99,24 @@ class Points:
         middle = sum(values) / len(values) if values else None
         return FoldSpread(middle, deviation(values, self.profile.ddof), len(values), len(parts))
 
+    def units_of(self, group: Group, unit: str) -> int:
+        """How many posts, or else queries, a group has."""
+        rows = self.study.members(group)
+        return self.study.clusters(rows) if unit == "post" else int(rows.sum())
+
     def left_out(self, entry: Entry) -> dict[str, int]:
         """How many units of the group do not belong to the population, under the words that say why."""
-        population, rows = entry.definition.population, self.study.members(entry.group)
-        total = self.study.clusters(rows) if population.unit == "post" else int(rows.sum())
-        count = total - self.number(entry).n
+        population = entry.definition.population
+        count = self.units_of(entry.group, population.unit) - self.number(entry).n
         return {population.left_out: count} if population.left_out and count > 0 else {}
+
+    def distribution(self, entry: Entry) -> dict[str, Any] | None:
+        """The spread of the values behind a mean; None where it is no mean of values."""
+        if not has_values(entry.definition):
+            return None
+        values, inside = self.planner.values(entry.definition)
+        held = values[inside & self.study.members(entry.group)]
+        return distribution(held.tolist(), whole_numbers=entry.definition.measure.base == "SelectedK")
 
 
 def check_measures(summary: Mapping[str, Any], points: Points, tally: Tally) -> None:
@@ -134,7 +147,7 @@ def expected_entry(entry: Entry, points: Points) -> dict[str, Any]:
     return {
         "value": number.value,
         "definition": definition.expanded,
-        "distribution": _distribution(entry, points),
+        "distribution": points.distribution(entry),
         "fold_mean": None if folds is None else folds.mean,
         "fold_std": None if folds is None else folds.std,
         "folds_used": None if folds is None else folds.used,
@@ -157,14 +170,6 @@ def _warnings(study: Study, entry: Entry, number: RecomputedNumber, folds: FoldS
     by_thresholds = any(need in {"gate", "state", "selection"} for need in needs(entry.definition))
     origin = [CROSS_FIT] if study.cross_fit and by_thresholds else []
     return [*undefined_criteria(number), *untuned_folds(study, entry), *origin, *(over_folds if dropped else [])]
-
-
-def _distribution(entry: Entry, points: Points) -> dict[str, Any] | None:
-    if not has_values(entry.definition):
-        return None
-    values, inside = points.planner.values(entry.definition)
-    held = values[inside & points.study.members(entry.group)]
-    return distribution(held.tolist(), whole_numbers=entry.definition.measure.base == "SelectedK")
 
 
 @dataclass(frozen=True)
@@ -251,7 +256,7 @@ def deviation(values: Sequence[float], ddof: int) -> float | None:
     return math.sqrt(math.fsum((value - middle) ** 2 for value in values) / (len(values) - ddof))
 
 
-def percentile(ranked: Sequence[float], percent: int) -> float:
+def percentile(ranked: Sequence[float] | Floats, percent: int) -> float:
     """Linear between the two nearest of the sorted values (type 7).
 
     >>> percentile([0.0, 1.0, 4.0], 75)
@@ -259,7 +264,7 @@ def percentile(ranked: Sequence[float], percent: int) -> float:
     """
     whole, rest = divmod((len(ranked) - 1) * percent, 100)
     above = ranked[min(whole + 1, len(ranked) - 1)]
-    return ranked[whole] + (above - ranked[whole]) * rest / 100
+    return float(ranked[whole] + (above - ranked[whole]) * rest / 100)
 
 
 def distribution(values: Sequence[float], *, whole_numbers: bool) -> dict[str, Any] | None:
@@ -333,15 +338,10 @@ def groupings(study: Study, definition: Definition) -> list[tuple[tuple[str, ...
         fits = column in allowed or (column in study.by and "slice" in allowed)
         if averaged(definition) and column in {"criterion", "state", "has_evidence"}:
             continue
-        if fits and (not whole or _keeps_posts_whole(study, column)):
+        if fits and (not whole or study.keeps_posts_whole(column)):
             groups: set[Group] = {((column, label),) for label in study.labels(column)}
             parts += [((column,), groups)] if groups else []
     return parts
-
-
-def _keeps_posts_whole(study: Study, column: str) -> bool:
-    pairs = set(zip(study.post.tolist(), study.column(column).tolist(), strict=True))
-    return len(pairs) == len(study.posts)
 
 
 def needs(definition: Definition) -> tuple[str, ...]:
@@ -352,19 +352,6 @@ def needs(definition: Definition) -> tuple[str, ...]:
 def unmet(study: Study, definition: Definition) -> str | None:
     """The words for what the run lacks, or None if nothing is missing."""
     for need in needs(definition):
-        if not study.once(("need", need), partial(_met, study, need)):
+        if not study.once(("need", need), partial(study.has, need)):
             return NEEDS[need]
     return None
-
-
-def _met(study: Study, need: str) -> bool:
-    if need in {"complete", "items"}:
-        return need == "complete" and study.complete
-    if need == "tune":
-        both = (*study.queries, *study.tune)
-        shared = all(q.prob is not None for q in both) or all(q.detection_score is not None for q in both)
-        return bool(study.tune) and bool(study.folds) and shared
-    if need == "ranking":
-        return all(query.gold is not None and query.ranked is not None for query in study.queries)
-    column = {"selection": "selected"}.get(need, need)
-    return all(getattr(query, column) is not None for query in study.queries)

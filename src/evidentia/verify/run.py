@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
-from importlib.metadata import version
+from dataclasses import asdict
 from pathlib import Path
 from traceback import extract_tb
 from typing import Any
 
-from evidentia.errors import EvidentiaError, InputError, OutputError, UnknownNameError
+from evidentia.errors import InputError
 from evidentia.results.estimate import Finding
-from evidentia.results.folder import refuse_without_rows, replace_file
 from evidentia.results.profiles import PROFILES
-from evidentia.results.strict_json import dumps_by_line
 from evidentia.verify.ablation import ABLATION, check_ablation, open_ablation
 from evidentia.verify.applied import check_applied
 from evidentia.verify.attribution import attribution_sheets
 from evidentia.verify.comparison import COMPARISON, check_comparison
+from evidentia.verify.course import BROKEN, CheckCount, Course, Verification
 from evidentia.verify.figures import all_figures, asked_curves
 from evidentia.verify.files import check_hashes, check_inputs, check_listing, is_plain
 from evidentia.verify.folder import ResultFolder, read_json
@@ -27,14 +25,15 @@ from evidentia.verify.record import check_findings, check_head, check_manifest, 
 from evidentia.verify.rows import check_own_values, check_rows
 from evidentia.verify.selective import check_selective
 from evidentia.verify.sheet import check_sheets
+from evidentia.verify.streamed.check import Sources, verify_tables
 from evidentia.verify.study import read_study
 from evidentia.verify.tables import all_tables
 from evidentia.verify.tally import Mismatch, Tally, compare
 from evidentia.verify.twins import NoTwinError
 
-SCHEMA = "evidentia.verification/2"
 EVALUATION = "evidentia.manifest/1"
 SELECTIVE = "evidentia.selective-manifest/2"
+TABLES = "evidentia.tables-manifest/1"
 EARLIER = {  # they kept too little
     "evidentia.comparison-manifest/1": "nothing of its systems to recompute it from. Compare them again.",
     "evidentia.selective-manifest/1": "no totals of its participants to compare. Evaluate the run again.",
@@ -42,151 +41,51 @@ EARLIER = {  # they kept too little
 }
 Progress = Callable[[int, int], None]
 Checks = Callable[[Path], Sequence[Finding]]
-BROKEN = (
-    *(ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError, EvidentiaError),
-)
-
-
-@dataclass(frozen=True)
-class CheckCount:
-    """One part of a verification: its name, comparisons and mismatches."""
-
-    name: str
-    comparisons: int
-    mismatches: int
-
-
-@dataclass(frozen=True)
-class Verification:
-    """The outcome of verifying one result.
-
-    Attributes
-    ----------
-    manifest_sha256 : str
-        Hash of the manifest of the result that was verified.
-    checks : tuple of CheckCount
-        Each part of the verification with its comparisons and mismatches.
-    mismatches : tuple of Mismatch
-        Each place where reported and recomputed values differ.
-
-    Notes
-    -----
-    A verification without comparisons does not pass.
-
-    Examples
-    --------
-    >>> Verification("", checks=(), mismatches=()).passed
-    False
-    >>> Verification("", checks=(CheckCount("measures", 3, 0),), mismatches=()).passed
-    True
-    """
-
-    manifest_sha256: str
-    checks: tuple[CheckCount, ...]
-    mismatches: tuple[Mismatch, ...]
-
-    @property
-    def comparisons(self) -> int:
-        """Number of comparisons over all checks."""
-        return sum(check.comparisons for check in self.checks)
-
-    @property
-    def passed(self) -> bool:
-        """Whether there were comparisons and all of them matched."""
-        return self.comparisons > 0 and not self.mismatches
-
-    def to_dict(self) -> dict[str, Any]:
-        """The content of ``verification.json``."""
-        return {
-            "schema": SCHEMA,
-            "evidentia": version("evidentia"),
-            "manifest_sha256": self.manifest_sha256,
-            "comparisons": self.comparisons,
-            "mismatches": [asdict(mismatch) for mismatch in self.mismatches],
-            "checks": [asdict(check) for check in self.checks],
-        }
-
-    def to_json(self) -> str:
-        """The text of ``verification.json``: strict JSON, a line for every mismatch and check."""
-        return dumps_by_line(self.to_dict(), ("mismatches", "checks"))
-
-    def save(self, folder: Path) -> None:
-        """Write ``verification.json`` beside the result, whole or not at all.
-
-        Parameters
-        ----------
-        folder : Path
-            The result folder.
-
-        Raises
-        ------
-        OutputError
-            If the file cannot be written.
-        """
-        try:
-            replace_file(folder / "verification.json", self.to_json().encode())
-        except OSError as error:
-            raise OutputError(f"Writing verification.json failed: {error.strerror}.") from None
-
-
-class _Course:
-    """Runs one check after the other; a check that cannot be made on the files is a mismatch, not a pass."""
-
-    def __init__(self) -> None:
-        self.checks: list[CheckCount] = []
-        self.mismatches: list[Mismatch] = []
-
-    def check(self, name: str, compare_all: Callable[[Tally], None]) -> None:
-        """Make one check."""
-        tally = Tally()
-        try:
-            compare_all(tally)
-        except BROKEN as error:
-            tally.comparisons += 1
-            words = str(error) if isinstance(error, UnknownNameError | NoTwinError) else type(error).__name__
-            tally.mismatches.append(Mismatch(name, f"cannot be read: {words}", None))
-        self.checks.append(CheckCount(name, tally.comparisons, len(tally.mismatches)))
-        self.mismatches += tally.mismatches
-
-    def verification(self, folder: ResultFolder) -> Verification:
-        """All checks so far."""
-        return Verification(folder.sha256("manifest.json"), tuple(self.checks), tuple(self.mismatches))
 
 
 def verify_folder(
-    path: Path, progress: Progress | None = None, *, inputs: Path | None = None, checks: Checks | None = None
+    path: Path,
+    progress: Progress | None = None,
+    *,
+    inputs: Path | None = None,
+    checks: Checks | None = None,
+    sources: Sources | None = None,
 ) -> Verification:
     """Recompute everything that a result folder reports, from its own files; nothing is written.
 
-    ``checks`` makes the checks of a result again; verification asks it for their status and compares.
+    ``checks`` makes the checks of a result again; verification asks it for their status and compares. ``sources`` says where
+    the tables are whose rows a result does not hold.
     """
     folder = ResultFolder(path)
     schema = str(folder.manifest.get("schema")) if folder.has("manifest.json") else None
-    if schema is not None:
-        refuse_without_rows(path, folder.manifest)
     if str(schema) in EARLIER:
         raise InputError(f"{path.resolve().name} is of an earlier version and keeps {EARLIER[str(schema)]}")
     if schema == ABLATION:
         return _verify_ablation(folder)
-    if schema not in {EVALUATION, SELECTIVE, COMPARISON}:
+    if schema not in {EVALUATION, SELECTIVE, COMPARISON, TABLES}:
         raise InputError(
             f"{path.resolve().name} is not a result folder of `evidentia evaluate`, `run`, `selective`, `compare` or `ablate`."
         )
     if schema == COMPARISON and inputs is not None:
         raise InputError("The inputs of a comparison are results: verify each of them with its own --inputs.")
+    if schema != TABLES and sources is not None and sources.places:
+        raise InputError(f"{path.resolve().name} holds its rows: verify it without --run and --candidates.")
     # refused here, once and in words, where it cannot be read: nothing could be compared with it
     _ = folder.comparison if schema == COMPARISON else folder.summary
-    course = _Course()
+    course = Course()
     course.check("files", lambda tally: check_hashes(folder, tally))
     course.check("manifest", lambda tally: check_stamp(folder.manifest, tally))
     if is_plain(path):  # nothing is read through a link or from a device
+        if schema == TABLES:
+            verify_tables(folder, course, inputs, sources or Sources(), progress)
+            return course.verification(folder)
         if inputs is not None:
             course.check("inputs", lambda tally: check_inputs(folder, inputs, tally))
         _verify_content(folder, course, progress, checks)
     return course.verification(folder)
 
 
-def _verify_content(folder: ResultFolder, course: _Course, progress: Progress | None, checks: Checks | None) -> None:
+def _verify_content(folder: ResultFolder, course: Course, progress: Progress | None, checks: Checks | None) -> None:
     schema = folder.manifest.get("schema")
     if schema == EVALUATION:
         _verify_evidence(folder, course, progress, checks)
@@ -200,7 +99,7 @@ def _verify_content(folder: ResultFolder, course: _Course, progress: Progress | 
 
 def _verify_ablation(folder: ResultFolder) -> Verification:
     """The tables of an ablation; whoever calls verifies the results and comparisons in it."""
-    ablation, course = open_ablation(folder.path), _Course()
+    ablation, course = open_ablation(folder.path), Course()
     course.check("files", lambda tally: check_hashes(folder, tally, nested=ablation.nested))
     if is_plain(folder.path):
         course.check("ablation", lambda tally: check_ablation(ablation, tally))
@@ -227,6 +126,8 @@ def _earlier(
     earlier: dict[str, Any], verification: Verification, folder: ResultFolder, *, replaceable: bool, redraw: bool
 ) -> tuple[Mismatch, ...]:
     now = verification.to_dict()
+    if folder.manifest.get("schema") == TABLES and earlier.get("in_part") != now.get("in_part"):
+        return _of_another_extent(earlier, now, replaceable=replaceable)
     if earlier.get("evidentia") != now["evidentia"]:
         words = f"written by Evidentia {str(earlier.get('evidentia', 'of an earlier layout'))[:40]}"
         return () if redraw else (Mismatch("verification.json", words, "not compared"),)
@@ -253,17 +154,27 @@ def _earlier(
     return tuple(tally.mismatches)
 
 
+def _of_another_extent(earlier: dict[str, Any], now: dict[str, Any], *, replaceable: bool) -> tuple[Mismatch, ...]:
+    """What an earlier verification says otherwise that looked at more of the rows, or at fewer."""
+    if replaceable:
+        return ()
+    tally = Tally()
+    for key in ("schema", "manifest_sha256", "mismatches"):
+        compare(f"verification.json: {key}", earlier.get(key), now[key], tally)
+    return tuple(tally.mismatches)
+
+
 def verify_carried(path: Path, progress: Progress | None = None, *, checks: Checks | None) -> Verification:
     """Recompute what a page carries, laid out as a folder: numbers, tables and figures, but no hashes and no LaTeX.
 
     ``checks`` makes its checks again, where nothing that they look at stayed behind, such as the candidates.
     """
-    folder, course = ResultFolder(path, carried=True), _Course()
+    folder, course = ResultFolder(path, carried=True), Course()
     _verify_content(folder, course, progress, checks)
     return course.verification(folder)
 
 
-def _verify_evidence(folder: ResultFolder, course: _Course, progress: Progress | None, checks: Checks | None) -> None:
+def _verify_evidence(folder: ResultFolder, course: Course, progress: Progress | None, checks: Checks | None) -> None:
     course.check("settings", lambda tally: check_manifest(folder, tally))
     read: list[Points] = []
 
@@ -294,7 +205,7 @@ def _verify_evidence(folder: ResultFolder, course: _Course, progress: Progress |
     course.check("intervals", lambda tally: check_intervals(folder, study, tally, progress))
 
 
-def _twins_work(points: Points, course: _Course, progress: Progress | None) -> bool:
+def _twins_work(points: Points, course: Course, progress: Progress | None) -> bool:
     """Whether every measure has a twin that works; else its name and what is wrong is all that there is to say."""
     wrong: dict[str, str] = {}
     entries = sorted(points.expected.entries.values(), key=lambda entry: entry.definition.expanded)

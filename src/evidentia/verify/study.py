@@ -15,7 +15,7 @@ from evidentia.results.measure import Args
 from evidentia.results.names import Cut
 from evidentia.verify.evidence import Query, read_queries, read_tune
 from evidentia.verify.folder import ResultFolder, as_numbers, naturally
-from evidentia.verify.tuning import TunedThreshold, decide, tune_thresholds
+from evidentia.verify.tuning import Point, TunedThreshold, decide, operating_points, tune_thresholds
 
 T = TypeVar("T")
 Group = tuple[tuple[str, str], ...]
@@ -214,6 +214,34 @@ class Study:
         assert cut.value is not None
         budget, by_prob = cut.value, self.tuned_by_prob
         return self.once(("thresholds", cut), lambda: tune_thresholds(self.tune, self.folds, budget, by_prob=by_prob))
+
+    def has(self, need: str) -> bool:
+        """Whether the run has what a definition rests on."""
+        if need in {"complete", "items"}:
+            return need == "complete" and self.complete
+        if need == "tune":
+            both = (*self.queries, *self.tune)
+            shared = all(q.prob is not None for q in both) or all(q.detection_score is not None for q in both)
+            return bool(self.tune) and bool(self.folds) and shared
+        if need == "ranking":
+            return all(query.gold is not None and query.ranked is not None for query in self.queries)
+        column = {"selection": "selected"}.get(need, need)
+        return all(getattr(query, column) is not None for query in self.queries)
+
+    def keeps_posts_whole(self, column: str) -> bool:
+        """Whether a column has one value for every post."""
+        return len(set(zip(self.post.tolist(), self.column(column).tolist(), strict=True))) == len(self.posts)
+
+    def classes(self, level: str | None, rows: Bools) -> tuple[int, int]:
+        """How many units of a sweep over some queries are positive, and how many there are."""
+        units = self.units(level)
+        label = units.label[rows[units.owner]]
+        return int(label.sum()), len(label)
+
+    def operating_points(self, rows: Bools) -> list[Point]:
+        """What every score of some queries gives as a threshold, the highest first; all pass the last."""
+        units = self.units("query")
+        return operating_points(units.score[rows].tolist(), units.label[rows].tolist())
 
     def decisions(self, args: Args) -> Ints:
         """Yes (1) or no (0) of every query at the operating point; -1 where a fold has no threshold."""

@@ -21,7 +21,8 @@ from evidentia.report.page.render import render
 from evidentia.report.tables import Table
 from evidentia.report.write import csv_cell, csv_text
 from evidentia.results import dumps
-from evidentia.verify.run import CheckCount, Progress, Verification, verify_carried
+from evidentia.verify.course import CheckCount, Verification
+from evidentia.verify.run import Progress, verify_carried
 from evidentia.verify.tally import Mismatch
 
 OF_CANDIDATES = "level=candidate"
