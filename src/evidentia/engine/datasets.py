@@ -106,7 +106,7 @@ def is_dataset(path: Path) -> bool:
 
 def dataset(path: Path, role: str) -> Dataset:
     """Find the files of a table and read what their footers say; all problems at once."""
-    called = path.resolve().name  # also of . and ..
+    called = path.name or path.resolve().name  # . has none
     if not path.exists():
         raise InputError(Problem("MISSING_FILE", f"{called} does not exist. Check the name and the folder."))
     paths = sorted(_files_below(path)) if path.is_dir() else [path]
