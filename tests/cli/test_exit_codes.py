@@ -95,7 +95,7 @@ def failed_checks(folder: Path) -> list[dict]:
 
 REFUSED = {
     "a file that is not there": (("nope.csv",), "nope.csv: no such file"),
-    "a folder in place of a file": ((".",), "cannot be read"),
+    "a folder in place of a file": ((".",), "holds no Parquet file"),
     "an unknown measure": (("run.csv", "--measures", "nDGC@10"), "Did you mean nDCG@10"),
     "an unknown parameter": (("run.csv", "--measures", "MAP(norm=max)@10"), "norm=gold|found|min|min_eff"),
     "a mean that needs a choice": (("run.csv", "--measures", "F1(avg=pooled)"), "t="),

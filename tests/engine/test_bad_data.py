@@ -234,3 +234,9 @@ def test_gold_that_no_ranking_names(tables: Path, here: None) -> None:
         "evaluate", tables / "in" / "queries", "--measures", "nDCG@10", "--allow-disjoint", "--resamples", 0, "-q"
     )
     assert ran.code == 0
+
+
+def test_the_folder_that_one_stands_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    refused(evidentia("evaluate", ".", "--candidates", ".."), "evidentia: empty holds no Parquet file")

@@ -106,12 +106,13 @@ def is_dataset(path: Path) -> bool:
 
 def dataset(path: Path, role: str) -> Dataset:
     """Find the files of a table and read what their footers say; all problems at once."""
+    called = path.name or path.resolve().name  # . has none
     if not path.exists():
-        raise InputError(Problem("MISSING_FILE", f"{path.name} does not exist. Check the name and the folder."))
+        raise InputError(Problem("MISSING_FILE", f"{called} does not exist. Check the name and the folder."))
     paths = sorted(_files_below(path)) if path.is_dir() else [path]
     if not paths:
         raise InputError(
-            Problem("NO_FILES", f"{path.name} holds no Parquet file. Give a folder with files that end in .parquet.")
+            Problem("NO_FILES", f"{called} holds no Parquet file. Give a folder with files that end in .parquet.")
         )
     names = [each.relative_to(path).as_posix() if path.is_dir() else each.name for each in paths]
     hive = any(re.search(r"(^|/)[^/=]+=[^/]*/", name) for name in names)
@@ -128,9 +129,9 @@ def dataset(path: Path, role: str) -> Dataset:
     problems += _other_columns(names, schemas) if not problems else []
     if problems:
         raise InputError(*problems)
-    found = Dataset(role, path.name, tuple(files), schemas[0], hive)
+    found = Dataset(role, called, tuple(files), schemas[0], hive)
     if not found.rows:
-        raise InputError(Problem("NO_ROWS", f"{path.name} holds no rows."))
+        raise InputError(Problem("NO_ROWS", f"{called} holds no rows."))
     return found
 
 
