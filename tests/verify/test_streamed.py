@@ -414,12 +414,29 @@ def test_an_earlier_verification_of_another_result_is_noticed(copy: Copy, run: M
 def test_what_cannot_be_read_is_refused(result: Path, run: Made, tmp_path: Path) -> None:
     refused(command("verify", result, "--run", tmp_path / "none"), "none is no Parquet file")
     refused(command("verify", result, "--sample", -1), "sample has -1 posts")
+    tables = ("--run", run.files[0], "--candidates", run.files[1])
+    refused(command("verify", result, *tables, "--scratch", tmp_path / "none"), "none is no folder")
     alone = evaluated(tmp_path / "out", run.files[0], measures=("Brier",))
     both = ("--run", run.files[0], "--candidates", run.files[1])
     refused(command("verify", alone, *both), "was made without candidates")
     folder = in_parts(run.per_query, tmp_path / "queries", [30])
     parts = evaluated(tmp_path / "parts", folder, measures=("Brier",))
     refused(command("verify", parts, "--inputs", tmp_path), "--run FOLDER")
+
+
+@pytest.mark.parametrize("key", ["inputs", "options", "profile", "read", "files", "engine", "resamples"])
+def test_a_manifest_that_says_too_little_is_a_mismatch(key: str, copy: Copy, run: Made) -> None:
+    copy.manifest(lambda manifest: manifest.pop(key))
+    assert not verified(copy.folder).passed
+    if key not in {"inputs", "options"}:  # which say what the tables are
+        assert not verified(copy.folder, *run.files).passed
+
+
+@pytest.mark.parametrize("key", ["measures", "dataset", "notes", "resamples", "interval", "not_computed"])
+def test_a_summary_that_says_too_little_is_a_mismatch(key: str, copy: Copy, run: Made) -> None:
+    copy.summary(lambda summary: summary.pop(key))
+    assert not verified(copy.folder).passed
+    assert not verified(copy.folder, *run.files).passed
 
 
 def test_a_damaged_table_is_a_mismatch_and_no_crash(result: Path, run: Made, tmp_path: Path) -> None:

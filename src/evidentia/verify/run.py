@@ -77,12 +77,25 @@ def verify_folder(
     course.check("manifest", lambda tally: check_stamp(folder.manifest, tally))
     if is_plain(path):  # nothing is read through a link or from a device
         if schema == TABLES:
-            verify_tables(folder, course, inputs, sources or Sources(), progress)
+            _verify_tables(folder, course, inputs, sources or Sources(), progress)
             return course.verification(folder)
         if inputs is not None:
             course.check("inputs", lambda tally: check_inputs(folder, inputs, tally))
         _verify_content(folder, course, progress, checks)
     return course.verification(folder)
+
+
+def _verify_tables(
+    folder: ResultFolder, course: Course, inputs: Path | None, sources: Sources, progress: Progress | None
+) -> None:
+    """A result of tables; where its own files do not say what to compare, that is a mismatch."""
+    try:
+        verify_tables(folder, course, inputs, sources, progress)
+    except InputError:
+        raise
+    except BROKEN as error:
+        words = f"cannot be read: {type(error).__name__}"
+        course.check("tables", lambda tally: tally.exact("manifest.json", words, None))
 
 
 def _verify_content(folder: ResultFolder, course: Course, progress: Progress | None, checks: Checks | None) -> None:

@@ -77,6 +77,8 @@ def verify_tables(
         read.append(read_streamed(folder.manifest, tables, sources.sample, Path(scratch)))
         check_rows(read[0][0], tally)
 
+    if sources.scratch is not None and not sources.scratch.is_dir():
+        raise InputError(f"{sources.scratch.name} is no folder. Name one for temporary files.")
     with TemporaryDirectory(prefix="evidentia-", dir=sources.scratch) as scratch:
         course.check("rows", check_read)
         if read:

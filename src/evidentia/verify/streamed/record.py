@@ -42,6 +42,14 @@ def check_tables_manifest(folder: ResultFolder, tally: Tally) -> None:
     tally.exact("manifest.json: inputs: roles", roles, [role for role in ROLES if role in roles])
     tally.exact("manifest.json: inputs: a run", "run" in roles, True)
     tally.exact("manifest.json: options: by", manifest["options"]["reading"]["by"], manifest["options"]["by"])
+    keys = ["schema", "profile", "seed", "resamples", "interval", "dataset", *LISTED, "notes"]
+    tally.exact("summary.json: keys", list(summary), keys)
+    tally.exact("summary.json: schema", summary["schema"], "evidentia.summary/1")
+    tally.exact(
+        "summary.json: interval: keys",
+        sorted(summary["interval"]),
+        ["bootstrap", "level", "method", "stratified_by_fold"],
+    )
     for key in ("profile", "seed", "resamples"):
         tally.exact(f"manifest.json: {key}", manifest[key], summary[key])
     compare("summary.json: notes", summary["notes"], manifest["read"]["notes"], tally)
@@ -61,14 +69,6 @@ def check_tables_head(folder: ResultFolder, study: StreamedStudy, tally: Tally) 
         "folds": len(study.folds) or None,
         "left_out": left_out,
     }
-    keys = ["schema", "profile", "seed", "resamples", "interval", "dataset", *LISTED, "notes"]
-    tally.exact("summary.json: keys", list(summary), keys)
-    tally.exact("summary.json: schema", summary["schema"], "evidentia.summary/1")
-    tally.exact(
-        "summary.json: interval: keys",
-        sorted(summary["interval"]),
-        ["bootstrap", "level", "method", "stratified_by_fold"],
-    )
     compare("summary.json: dataset", summary["dataset"], dataset, tally)
     compare("summary.json: checks", summary["checks"], [], tally)
 
