@@ -32,8 +32,16 @@ def test_every_measure_of_the_contract(run: Made) -> None:
 def test_every_measure_of_every_profile_with_slices(profile: str, tmp_path: Path) -> None:
     run, by = made(tmp_path, posts=60, criteria=4, folds=5, positives=22), ("subreddit", "length_band")
     same(
-        in_blocks(*run.files, measures=None, profile=profile, by=by),
-        in_memory(*run.files, measures=None, profile=profile, by=by),
+        in_blocks(*run.files, measures=None, profile=profile, by=by, resamples=20),
+        in_memory(*run.files, measures=None, profile=profile, by=by, resamples=20),
+    )
+
+
+def test_intervals_of_means_over_criteria_of_candidates(run: Made) -> None:
+    names = ("AUROC(level=candidate,avg=criterion)",)
+    same(
+        in_blocks(*run.files, measures=names, profile="paper", resamples=20),
+        in_memory(*run.files, measures=names, profile="paper", resamples=20),
     )
 
 

@@ -212,7 +212,7 @@ def _counts(queries: Queries, wants: Sequence[Want], *, squares: bool) -> dict[K
         if (name := ("size", *population_key(definition, grouping))) not in counts:
             counts[name] = np.stack(population_size(queries, definition.population, definition.args, grouping))
         name = ("squares", *squares_key(definition, grouping))
-        if squares and name not in counts and not isinstance(definition.kind, Macro):
+        if squares and name not in counts:
             counts[name] = _squares(queries, definition, grouping)
     return counts
 
