@@ -10,7 +10,7 @@ from evidentia.measures.family import Family
 from evidentia.measures.logistic import EPSILON, inside, leftover, logit, newton, root, separated, unclipped
 from evidentia.measures.populations import ALL
 from evidentia.results.measure import Args, Parameter
-from evidentia.stats.exact import exact_total, in_order
+from evidentia.stats.exact import exact_total, in_order, totals_of
 from evidentia.stats.gaps import debiased_sum
 from evidentia.tables.queries import Queries
 
@@ -258,16 +258,24 @@ STEP = "Intervals take one Newton step from the estimate in every resample."
 
 def _fit_slope(prob: Floats, label: Bools, weight: Floats) -> tuple[Floats | None, int]:
     """Intercept and slope of the logistic recalibration, or why there are none."""
-    held = weight > 0
-    x = logit(prob[held])
-    if label[held].all() or not label[held].any() or np.ptp(x) == 0:
+    prob, label, weight = _weighed(prob, label, weight)
+    x = logit(prob)
+    if label.all() or not label.any() or np.ptp(x) == 0:
         return None, 1
-    if separated(x, label[held]):
+    if separated(x, label):
         return None, 2
-    if len(np.unique(x[inside(prob[held])])) < 2:
+    free = x[inside(prob)]
+    if not len(free) or np.ptp(free) == 0:
         return None, 3
-    solution = newton(x, label[held], weight[held])  # not scaled: the last digit of an x may be the overlap
+    del free
+    solution = newton(x, label, weight)  # not scaled: the last digit of an x may be the overlap
     return (None, 2) if solution is None else (solution, 0)
+
+
+def _weighed(prob: Floats, label: Bools, weight: Floats) -> tuple[Floats, Bools, Floats]:
+    """The rows that weigh anything; the arrays themselves where all do."""
+    held = weight > 0
+    return (prob, label, weight) if held.all() else (prob[held], label[held], weight[held])
 
 
 def _slope_score(prob: Floats, label: Bools) -> Score | None:
@@ -328,7 +336,12 @@ def calibration_slope(prob: Floats, label: Bools, weight: Floats) -> tuple[float
 def _can_shift(prob: Floats, label: Bools, weight: Floats) -> bool:
     """Whether the probabilities that a shift can move may add up to the positives that the certain ones leave them."""
     free = inside(prob)
-    positives, sure, room = exact_total(np.column_stack([weight * label, weight * (prob > 0.5) * ~free, weight * free]))
+
+    def make(rows: slice) -> Floats:
+        some = weight[rows]
+        return np.stack([some * label[rows], some * (prob[rows] > 0.5) * ~free[rows], some * free[rows]])
+
+    positives, sure, room = totals_of(make, len(prob))
     return bool(0 < positives - sure < room)
 
 
@@ -370,9 +383,9 @@ def calibration_intercept(prob: Floats, label: Bools, weight: Floats) -> tuple[f
     >>> round(value, 6), flaw  # log(3): 3 of 4 are positive
     (1.098612, 0)
     """
-    held = weight > 0
-    if label[held].all() or not label[held].any():
+    prob, label, weight = _weighed(prob, label, weight)
+    if label.all() or not label.any():
         return 0.0, 1
-    if not _can_shift(prob[held], label[held], weight[held]):
+    if not _can_shift(prob, label, weight):
         return 0.0, 2
-    return root(unclipped(prob[held]), label[held], weight[held]), 0
+    return root(unclipped(prob), label, weight), 0

@@ -9,7 +9,7 @@ import numpy as np
 
 from evidentia.array_types import Floats, Ints
 from evidentia.stats import student
-from evidentia.stats.exact import exact_total
+from evidentia.stats.exact import totals_of
 
 Bounds = tuple[float | None, float | None]
 
@@ -160,7 +160,8 @@ def share_limits(counts: Floats, sizes: Floats, level: float) -> Limits:
     """
     total, effective = sizes.sum(axis=0), effective_clusters(sizes)
     shares = np.divide(counts.sum(axis=0), total, out=np.full(len(total), np.nan), where=total > 0)
-    spread = np.sqrt(exact_total((counts - np.nan_to_num(shares) * sizes) ** 2))
+    known = np.nan_to_num(shares)
+    spread = np.sqrt(totals_of(lambda part: ((counts[part] - known * sizes[part]) ** 2).T, len(counts)))
     more = effective > 1
     errors = np.full(len(total), np.nan)
     errors[more] = spread[more] / total[more] * np.sqrt(effective[more] / (effective[more] - 1))
