@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -233,6 +233,7 @@ def evaluate_tables(
     workers: int | None = None,
     scratch: str | Path | None = None,
     command: str | None = None,
+    announce: Callable[[str], None] | None = None,
     progress: Progress | None = None,
 ) -> Evaluation:
     """Compute the measures of a run in Parquet files that may be larger than memory.
@@ -260,6 +261,8 @@ def evaluate_tables(
         Folder for temporary files; None takes that of the system.
     command : str, default=None
         Command line to record in the manifest.
+    announce : callable, default=None
+        Called with a sentence that says where the dashboard of a Dask cluster is.
     progress : callable, default=None
         Called with the number of blocks done and of all blocks.
 
@@ -285,7 +288,7 @@ def evaluate_tables(
     """
     from evidentia.engine.datasets import hashed
     from evidentia.engine.evaluate import Tables, evaluate_blocks, memory_of
-    from evidentia.engine.executors import executor_named
+    from evidentia.engine.executors import DaskWorkers, executor_named
 
     named = None if measures is None else named_measures(measures)
     chosen = profile_named(profile)
@@ -304,6 +307,8 @@ def evaluate_tables(
     record = ReplicateRecord() if resamples else None
     bootstrap: Bootstrap = "poisson" if resamples else "exact"
     with executor_named(engine, workers) as executor, hashed(tables.files) as sources:
+        if announce is not None and isinstance(executor, DaskWorkers):
+            announce(f"The dashboard of the cluster: {executor.dashboard}")
         evaluation = evaluate_blocks(
             tables,
             profile=profile,

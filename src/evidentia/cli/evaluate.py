@@ -11,6 +11,7 @@ from evidentia.cli import options
 from evidentia.cli.options import argument, option
 from evidentia.cli.progress import progress_bar
 from evidentia.cli.source import group_columns, read_source
+from evidentia.cli.streams import complain
 from evidentia.errors import InputError
 
 if TYPE_CHECKING:
@@ -108,6 +109,7 @@ def evaluate(
                 workers=workers,
                 scratch=scratch,
                 command=command_line(sys.argv[1:]),
+                announce=None if quiet else complain,
                 progress=progress,
             )
         save_and_show(evaluation, out, force=force, as_json=as_json, quiet=quiet, everything=bool(named))
