@@ -88,8 +88,8 @@ def main() -> None:
     if arguments.write:
         listed = ",".join(str(times) for times in arguments.sizes)
         how = f"python benchmarks/scale.py --sizes {listed} --write"
-        found = versions("evidentia", "numpy", "polars", "pytrec-eval-terrier", "ir-measures", "scikit-learn", "ranx")
-        record.write("scale", found, how=how)
+        used = versions("evidentia", "numpy", "polars", "pytrec-eval-terrier", "ir-measures", "scikit-learn", "ranx")
+        record.write("scale", used, how=how)
         (HERE.parent / "docs" / "images" / "scale.svg").write_text(picture, encoding="utf-8")
         last = sizes[-1]
         write_plan(Measured(last.queries, last.candidates, last.megabytes * 1e6, last.ours.cpu_seconds, **phases), how)
@@ -146,8 +146,8 @@ def _run(folder: Path, command: Sequence[object], *, seconds: float | None = Non
             return Failed(f"not done after {seconds:,.0f} s")
     spent = json.loads(answer)
     if spent.pop("exit_code") != 0:
-        said = (folder / "errors.txt").read_text().strip().splitlines()
-        return Failed(said[-1] if said else "ended by the system")
+        lines = (folder / "errors.txt").read_text().strip().splitlines()
+        return Failed(lines[-1] if lines else "ended by the system")
     return Spent(**spent)
 
 

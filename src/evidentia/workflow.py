@@ -281,9 +281,9 @@ def evaluate_tables(
     >>> import tempfile
     >>> import polars as pl
     >>> table = {"post_id": [1, 2], "criterion_id": ["A", "A"], "has_evidence": [1, 0], "prob": [0.9, 0.2]}
-    >>> with tempfile.TemporaryDirectory() as folder:  # doctest: +SKIP
+    >>> with tempfile.TemporaryDirectory() as folder:
     ...     pl.DataFrame(table).write_parquet(f"{folder}/run.parquet")
-    ...     evaluate_tables(f"{folder}/run.parquet", measures="AUROC")["AUROC"].value
+    ...     evaluate_tables(f"{folder}/run.parquet", measures="AUROC", workers=1)["AUROC"].value
     1.0
     """
     from evidentia.engine.datasets import hashed

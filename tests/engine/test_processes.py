@@ -97,6 +97,7 @@ def test_an_interruption_leaves_nothing(run: Made, tmp_path: Path) -> None:
         (("--workers", "0"), ["cannot be 0 workers", "1 or more"]),
         (("--workers=-2",), ["cannot be -2 workers"]),
         (("--memory", "1GB", "--stratify"), ["--stratify", "in memory"]),
+        (("--memory", "1GB", "--ties", "trec"), ["--ties", "in memory"]),
         (("--memory", "1GB", "--resamples", "5000"), ["at most 2,000 resamples"]),
     ],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from evidentia.cli import options
 from evidentia.cli.options import argument, option
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 NOT_IN_BLOCKS = (
     "Tables that are read block by block (a folder, --memory, --engine) go without --tune, --card, --thresholds, --labels, "
-    "--qrels, --run, --stratify, --delimiter and --bootstrap exact. Leave these out, or evaluate a file in memory."
+    "--qrels, --run, --ties, --stratify, --delimiter and --bootstrap exact. Leave these out, or evaluate a file in memory."
 )
 
 
@@ -83,32 +83,44 @@ def evaluate(
     named = options.listed(measures)
     if measures and not named:
         raise InputError("--measures names nothing. Leave it out for all measures of the profile.")
+    columns = [*options.listed(by), *group_columns(named)]
+    asked: dict[str, Any] = {
+        **{"profile": profile, "measures": named or None, "k": options.depths(k), "dual": dual},
+        **{"seed": seed, "ci": ci, "command": command_line(sys.argv[1:])},
+    }
     folder = run is not None and labels is None and run.is_dir()  # with labels it is a folder of answers
     if run is not None and (memory or engine or workers is not None or scratch or folder):
-        if any((tune, card, thresholds, labels, qrels, trec_run, stratify, delimiter != ",", bootstrap == "exact")):
+        if any(
+            (
+                tune,
+                card,
+                thresholds,
+                labels,
+                qrels,
+                trec_run,
+                stratify,
+                delimiter != ",",
+                ties != "input",
+                bootstrap == "exact",
+            )
+        ):
             raise InputError(NOT_IN_BLOCKS)
         with progress_bar("blocks", quiet=quiet or as_json) as progress:
             evaluation = workflow.evaluate_tables(
                 run,
                 candidates,
-                profile=profile,
-                measures=named or None,
-                by=[*options.listed(by), *group_columns(named)],
-                k=options.depths(k),
-                dual=dual,
+                **asked,
+                by=columns,
                 mapping=options.mapping_of(mapping),
                 list_sep=list_sep,
                 uids=options.choice("--uids", uids, options.UIDS),
                 resamples=1_000 if resamples is None else resamples,
-                seed=seed,
-                ci=ci,
                 ci_method=options.choice("--ci-method", ci_method, options.BLOCK_INTERVALS),
                 allow_disjoint=allow_disjoint,
                 memory=memory or "2GB",
                 engine=engine or "local",
                 workers=workers,
                 scratch=scratch,
-                command=command_line(sys.argv[1:]),
                 announce=None if quiet else complain,
                 progress=progress,
             )
@@ -127,7 +139,7 @@ def evaluate(
             list_sep=list_sep,
             uids=uids,
             card=card,
-            by=[*options.listed(by), *group_columns(named)],
+            by=columns,
             qrels=qrels,
             trec_run=trec_run,
             ties=ties,
@@ -137,19 +149,13 @@ def evaluate(
     with progress_bar("resampling", quiet=quiet or as_json) as progress:
         evaluation = workflow.evaluate(
             source,
-            profile=profile,
-            measures=named or None,
+            **asked,
             by=options.listed(by),
-            k=options.depths(k),
-            dual=dual,
             thresholds=thresholds,
             resamples=10_000 if resamples is None else resamples,
-            seed=seed,
-            ci=ci,
             ci_method=options.choice("--ci-method", ci_method, options.INTERVALS),
             stratify=stratify,
             bootstrap=options.choice("--bootstrap", bootstrap, options.BOOTSTRAPS),
-            command=command_line(sys.argv[1:]),
             reading={
                 "map": dict(source.mapping),
                 "delimiter": delimiter,

@@ -138,12 +138,12 @@ def _into_folder(
 
     trained = source.load(keep_vectors=False)
     _warn(*trained.notes)
-    with progress_bar("Answering", quiet=quiet) as told:
+    with progress_bar("Answering", quiet=quiet) as progress:
         manifest = answer_into_folder(
             *(source, trained, posts, out),
             splitter=_splitter(trained, splitter),
             partition=PARTITION if partition is None else partition,
-            look=told,
+            look=progress,
             **how,
         )
     warned = [part for part in manifest["parts"] if part["warnings"]]

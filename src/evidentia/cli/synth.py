@@ -118,8 +118,8 @@ def _in_parts(out: Path, force: bool, *, trec: bool, **settings: Any) -> list[Pa
 
     if trec:
         raise InputError(f"Runs of more than {MOST_IN_ONE_FILE:,} posts come without TREC files. Leave --trec out.")
-    with progress_bar("Drawing", quiet=False) as told:
-        return write_parts(out, force=force, look=told, **settings)
+    with progress_bar("Drawing", quiet=False) as progress:
+        return write_parts(out, force=force, look=progress, **settings)
 
 
 def _corpus(out: Path, force: bool, **settings: Any) -> list[Path]:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 import polars as pl
 
@@ -171,7 +171,7 @@ def _lines(path: Path, file: IO[bytes]) -> Iterator[tuple[int, int, bytes]]:
 def _opened(path: Path) -> IO[bytes]:
     with path.open("rb") as file:
         packed = file.read(2) == b"\x1f\x8b"
-    return gzip.open(path) if packed else path.open("rb")  # type: ignore[return-value]
+    return cast(IO[bytes], gzip.open(path)) if packed else path.open("rb")
 
 
 @contextmanager

@@ -72,18 +72,18 @@ class _Survey:
     def _confirm(self, suspected: Bools, kind: Kind, keys: Keys) -> None:
         """Read partitions again whose hashes agree with others, and note the ids that do."""
         seen: set[str] = set()
-        found: Mapping[int, Faults] = {number: Faults(path.name) for number, path in enumerate(self.paths)}
+        by_file: Mapping[int, Faults] = {number: Faults(path.name) for number, path in enumerate(self.paths)}
         reader = PartitionReader(self.paths)
         for at in np.flatnonzero(suspected).tolist():
             partition = self.partitions[at]
-            faults = found[partition.file]
+            faults = by_file[partition.file]
             for record in reader.records(partition, faults):
                 for key, place in keys(record):
                     if key in seen:
                         faults.add(kind, place)
                     seen.add(key)
         reader.close()
-        self.problems.extend(problem for faults in found.values() for problem in faults.problems)
+        self.problems.extend(problem for faults in by_file.values() for problem in faults.problems)
 
 
 def _hashes(ids: Sequence[str]) -> Hashes:

@@ -24,47 +24,35 @@ class Block:
     candidates: tuple[Span, ...] = ()
 
 
-@dataclass(frozen=True)
-class Layout:
-    """The blocks of a run, or None where the rows of a post do not stand together in the same order in all tables."""
+def lay_out(queries: Dataset, candidates: Dataset | None, post: tuple[str, str], rows: int) -> tuple[Block, ...] | None:
+    """Cut a run into blocks of about ``rows`` rows; ``post`` names the column of posts in both tables.
 
-    blocks: tuple[Block, ...] | None
-    posts: int
-
-
-def lay_out(queries: Dataset, candidates: Dataset | None, post: tuple[str, str], rows: int) -> Layout:
-    """Cut a run into blocks of about ``rows`` rows; ``post`` names the column of posts in both tables."""
+    None where the rows of a post do not stand together, in the same order in both tables.
+    """
     first = _stretches(queries, post[0])
     second = None if candidates is None else _stretches(candidates, post[1])
     if first is None or (candidates is not None and second is None):
-        return Layout(None, 0)
+        return None
     weight = np.diff(np.append(first[_START].to_numpy(), queries.rows))
     if second is None or candidates is None:
         cuts = _cuts(weight, rows)
-        return Layout(
-            tuple(_block(n, queries, *cut) for n, cut in enumerate(_rows_of(first, cuts, queries.rows))), len(first)
-        )
+        return tuple(Block(n, queries.spans(*cut)) for n, cut in enumerate(_rows_of(first, cuts, queries.rows)))
     place = second.join(first.with_row_index("place"), on=_POST, how="left", maintain_order="left", nulls_equal=True)[
         "place"
     ]
     known = place.drop_nulls().cast(pl.Int64).to_numpy()
     if np.any(np.diff(known) < 0):
-        return Layout(None, 0)
+        return None
     owner = place.cast(pl.Int64).fill_null(strategy="forward").fill_null(0).to_numpy()  # strays go where they stand
     sizes = np.diff(np.append(second[_START].to_numpy(), candidates.rows))
     cuts = _cuts(weight + np.bincount(owner, sizes, minlength=len(weight)).astype(np.int64), rows)
     ends = np.searchsorted(owner, cuts)  # the first stretch of candidates of each block
     of_candidates = np.append(second[_START].to_numpy(), candidates.rows)[ends]
     ranges = zip(_rows_of(first, cuts, queries.rows), itertools.pairwise(of_candidates), strict=True)
-    blocks = tuple(
+    return tuple(
         Block(n, queries.spans(*own), candidates.spans(int(low), int(high)))
         for n, (own, (low, high)) in enumerate(ranges)
     )
-    return Layout(blocks, len(first))
-
-
-def _block(number: int, queries: Dataset, start: int, stop: int) -> Block:
-    return Block(number, queries.spans(start, stop))
 
 
 def _stretches(table: Dataset, column: str) -> pl.DataFrame | None:

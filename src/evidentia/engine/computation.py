@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from evidentia.array_types import Bools, Floats, Ints
 from evidentia.engine.columns import ColumnStore, Key
 from evidentia.engine.reduction import Totals, candidate_cells, squares_key
-from evidentia.engine.specification import Labels, Shape, empty_queries
+from evidentia.engine.specification import Labels, RunShape, empty_queries
 from evidentia.engine.steps import Steps
 from evidentia.evaluation.cells import Cells
 from evidentia.evaluation.compute import Computation, population_key
@@ -207,7 +207,7 @@ def _swept(gold: Floats, other: Floats) -> Counts:
 
 
 def joined_queries(
-    store: ColumnStore, shape: Shape, labels: Labels, posts: Sequence[int], *, complete: bool
+    store: ColumnStore, shape: RunShape, labels: Labels, posts: Sequence[int], *, complete: bool
 ) -> Queries:
     """All queries with the columns that have an order or a group; those that were only added up are empty."""
     empty = empty_queries(shape, labels)
@@ -222,7 +222,7 @@ def joined_queries(
     return replace(
         empty,
         post=post,
-        post_ids=range(sum(posts)),  # type: ignore[arg-type]
+        post_ids=cast(tuple[str, ...], range(sum(posts))),  # only their number is read: millions of names would not fit
         complete=complete,
         slices=MappingProxyType(slices),
         **changes,

@@ -129,10 +129,10 @@ def dataset(path: Path, role: str) -> Dataset:
     problems += _other_columns(names, schemas) if not problems else []
     if problems:
         raise InputError(*problems)
-    found = Dataset(role, called, tuple(files), schemas[0], hive)
-    if not found.rows:
+    table = Dataset(role, called, tuple(files), schemas[0], hive)
+    if not table.rows:
         raise InputError(Problem("NO_ROWS", f"{called} holds no rows."))
-    return found
+    return table
 
 
 def _files_below(folder: Path) -> Iterator[Path]:

@@ -22,7 +22,7 @@ from evidentia.engine.executors import Executor
 from evidentia.engine.reduction import Job, Reduced, Totals, reduce_block
 from evidentia.engine.regrouping import regrouped
 from evidentia.engine.replicates import SpilledReplicates
-from evidentia.engine.specification import Labels, Shape, Specification, other_wants, plan_of
+from evidentia.engine.specification import Labels, RunShape, Specification, other_wants, plan_of
 from evidentia.errors import InputError, Problem, counted
 from evidentia.evaluation.curves import curves
 from evidentia.evaluation.estimates import EstimateBuilder
@@ -194,10 +194,8 @@ def _unique(run: Dataset, tables: Tables, name: str) -> pl.Series | None:
 def _blocks(job: Job, tables: Tables, rows: int, scratch: Path) -> tuple[Job, tuple[Block, ...]]:
     """The blocks of a run; where posts are scattered, of a copy in which they are not."""
     posts = tables.column_of(job.queries, "post_id"), tables.column_of(job.candidates or job.queries, "post_id")
-    layout = lay_out(job.queries, job.candidates, posts, rows)
-    if layout.blocks is not None:
-        return job, layout.blocks
-    return regrouped(job, posts, rows, scratch)
+    blocks = lay_out(job.queries, job.candidates, posts, rows)
+    return regrouped(job, posts, rows, scratch) if blocks is None else (job, blocks)
 
 
 class _Joined:
@@ -205,7 +203,7 @@ class _Joined:
 
     def __init__(self, store: ColumnStore) -> None:
         self.store, self.totals = store, Totals()
-        self.shape: Shape | None = None
+        self.shape: RunShape | None = None
         self.posts: list[int] = []
         self.left_out: dict[str, int] = {}
         self.notes: dict[str, None] = {}
@@ -242,9 +240,7 @@ def _evaluation(joined: _Joined, job: Job, resampling: Resampling, memory: int, 
     complete = not joined.totals.counts["flags",][0]
     queries = joined_queries(joined.store, joined.shape, specification.labels, joined.posts, complete=complete)
     plan = plan_of(queries, specification)
-    if not plan.wants:
-        reasons = "; ".join(f"{definition.name(chosen)} {reason}" for definition, reason in plan.impossible)
-        raise InputError(f"Nothing of what was asked for can be computed on this run: {reasons}.")
+    plan.ensure_possible(chosen)
     others = other_wants(queries, plan, chosen.name)
     computation = SpilledComputation(
         queries,

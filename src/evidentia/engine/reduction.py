@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from evidentia.array_types import Floats, Ints
 from evidentia.engine.blocks import Block
 from evidentia.engine.datasets import Dataset, Span, read_spans
-from evidentia.engine.specification import Groupings, Shape, Specification, asked, relabelled
+from evidentia.engine.specification import Groupings, RunShape, Specification, asked, relabelled
 from evidentia.errors import InputError, Problem
 from evidentia.evaluation.cells import Cells, shared_cells
 from evidentia.evaluation.cluster_sums import ClusterSums
@@ -82,7 +82,7 @@ class Reduced:
     """What is left of a block. ``columns`` are arrays that are joined over blocks."""
 
     number: int
-    shape: Shape
+    shape: RunShape
     totals: Totals
     columns: dict[Key, NDArray[Any]]
     left_out: dict[str, int]
@@ -94,7 +94,7 @@ def reduce_block(job: Job, block: Block) -> Reduced:
     run = read_block(job, block)
     queries = relabelled(run.queries, job.specification.labels)
     groupings = Groupings(queries)
-    pairs = asked(job.specification, Shape.of(queries))
+    pairs = asked(job.specification, RunShape.of(queries))
     wants = tuple(groupings.wants(pairs.both))
     added = add_statistics(queries, wants, block=len(queries))
     values = {("values", *key): rows.values[rows.counted] for key, rows in added.rows.items()}
@@ -103,7 +103,7 @@ def reduce_block(job: Job, block: Block) -> Reduced:
     totals = Totals(added.parts, _counts(queries, wants, squares=job.resamples > 0))
     if job.resamples:
         totals = totals.plus(_replicated(queries, tuple(groupings.wants(pairs.planned)), job))
-    return Reduced(block.number, Shape.of(queries), totals, columns, dict(run.left_out), run.notes)
+    return Reduced(block.number, RunShape.of(queries), totals, columns, dict(run.left_out), run.notes)
 
 
 def read_block(job: Job, block: Block) -> Run:

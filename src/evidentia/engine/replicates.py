@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evidentia.array_types import Bools, Floats, Ints
+from evidentia.array_types import Floats, Ints
 from evidentia.engine.columns import ColumnStore
 from evidentia.engine.computation import CHUNK, CellScores, SpilledComputation
 from evidentia.engine.reduction import Job, candidate_cells
@@ -44,9 +45,6 @@ class SpilledReplicates:
 
     def each(self, wants: Sequence[Want]) -> Iterator[Replicated]:
         """The replicate values of each wanted pair; sums of absolute gaps give their gaps."""
-        totals = self.computation.totals.counts["weights",].astype(np.float64)
-        self.empty: Bools = totals == 0
-        self.factors = scale_to(len(self.keys), totals)
         values: dict[Key, Floats] = {}
         bases = [self._base(each) for each in wants if isinstance(each[0].kind, Macro)]
         plain = {(d, g.columns): (d, g) for d, g in [*wants, *bases] if not isinstance(d.kind, Macro)}.values()
@@ -63,13 +61,16 @@ class SpilledReplicates:
                 gaps = kind.gaps(self._sums(kind, definition, grouping), definition.args)
                 yield Replicated(definition, grouping, np.empty((0, 0)), gaps=gaps)
                 continue
-            made = (
-                self._macro(definition, grouping, values)
-                if isinstance(kind, Macro)
-                else values[definition, grouping.columns]
-            )
-            made[..., self.empty] = np.nan
-            yield Replicated(definition, grouping, made)
+            if isinstance(kind, Macro):
+                values[definition, grouping.columns] = self._macro(definition, grouping, values)
+            of_want = values[definition, grouping.columns]
+            of_want[..., self._weights == 0] = np.nan
+            yield Replicated(definition, grouping, of_want)
+
+    @cached_property
+    def _weights(self) -> Floats:
+        """What the weights of all posts add up to in every replicate."""
+        return self.computation.totals.counts["weights",].astype(np.float64)
 
     def _base(self, want: Want) -> Want:
         definition, grouping = want
@@ -84,7 +85,7 @@ class SpilledReplicates:
     def _added(self, definition: Definition, kind: Additive, grouping: Grouping) -> Floats:
         sums = self._sums(kind, definition, grouping)
         if kind.sized:
-            sums = sums * self.factors[:, None]
+            sums = sums * scale_to(len(self.keys), self._weights)[:, None]
         return defined(kind.finish(sums, definition.args))
 
     def _macro(self, definition: Definition, grouping: Grouping, values: dict[Key, Floats]) -> Floats:
@@ -110,15 +111,13 @@ class SpilledReplicates:
         members: list[Any] = [slice(None)]
         if grouping.codes is not None:
             members = [np.flatnonzero(grouping.codes == code) for code in range(len(grouping))]
-        scores = [kind.score(queries.prob[mine], queries.label[mine]) for mine in members]
-        largest = [np.abs(score.columns).max(axis=0, initial=0.0) for score in scores if score is not None]
+        scored = [(code, kind.score(queries.prob[mine], queries.label[mine])) for code, mine in enumerate(members)]
+        fitted = [(code, score) for code, score in scored if score is not None]
+        largest = [np.abs(score.columns).max(axis=0, initial=0.0) for _, score in fitted]
         bounds = powers_above(np.max(largest, axis=0)) if largest else np.ones(1)
-        there = [code for code, score in enumerate(scores) if score is not None]
-        parts = [(scores[code].columns, queries.post[members[code]]) for code in there]  # type: ignore[union-attr]
-        rows = np.full((len(scores), self.job.resamples), np.nan)
-        for code, sums in zip(there, self._weighed(parts, bounds), strict=True):
-            score = scores[code]
-            assert score is not None
+        parts = [(score.columns, queries.post[members[code]]) for code, score in fitted]
+        rows = np.full((len(members), self.job.resamples), np.nan)
+        for (code, score), sums in zip(fitted, self._weighed(parts, bounds), strict=True):
             rows[code] = kind.step(score.at, sums[None])[0]
         return rows
 

@@ -32,14 +32,14 @@ class Labels:
 
 
 @dataclass(frozen=True)
-class Shape:
+class RunShape:
     """Which columns the queries have, and whether candidates have probabilities."""
 
     columns: frozenset[str]
     node_prob: bool = False
 
     @classmethod
-    def of(cls, queries: Queries) -> Shape:
+    def of(cls, queries: Queries) -> RunShape:
         """The shape of some queries."""
         columns = frozenset(f.name for f in fields(Queries) if getattr(queries, f.name) is not None)
         return cls(columns, queries.candidates is not None and queries.candidates.node_prob is not None)
@@ -55,7 +55,7 @@ class Specification:
     labels: Labels
 
 
-def empty_queries(shape: Shape, labels: Labels) -> Queries:
+def empty_queries(shape: RunShape, labels: Labels) -> Queries:
     """A table without rows that has the columns and labels of the run."""
     kinds: dict[str, Any] = {
         **dict.fromkeys(("prob", "detection_score"), np.zeros(0)),
@@ -92,7 +92,7 @@ def other_wants(queries: Queries, plan: MeasurePlan, profile: str) -> tuple[Want
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedPairs:
     """Definitions with the columns that they are grouped by: those of the plan, and those that other profiles mean beside."""
 
     planned: tuple[tuple[Definition, Columns], ...]
@@ -105,13 +105,13 @@ class Asked:
 
 
 @lru_cache(maxsize=4)
-def asked(specification: Specification, shape: Shape) -> Asked:
+def asked(specification: Specification, shape: RunShape) -> AskedPairs:
     """What every block is asked for, as any block can have it."""
     queries = empty_queries(shape, specification.labels)
     plan = plan_of(queries, specification)
     others = other_wants(queries, plan, specification.profile)
     planned, beside = (tuple((d, grouping.columns) for d, grouping in wants) for wants in (plan.wants, others))
-    return Asked(planned, beside)
+    return AskedPairs(planned, beside)
 
 
 class Groupings:

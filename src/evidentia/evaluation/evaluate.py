@@ -9,7 +9,6 @@ from types import MappingProxyType
 import numpy as np
 
 from evidentia.array_types import Bools, Floats
-from evidentia.errors import InputError
 from evidentia.evaluation.attribution import attribute
 from evidentia.evaluation.compute import Computation, compute
 from evidentia.evaluation.curves import curves, gamma_curves
@@ -47,10 +46,7 @@ def evaluate_run(
     names = chosen.names(ks=None if k is None else tuple(str(depth) for depth in k), dual=dual)
     requested = tuple(measures) if measures is not None else names
     plan = plan_for(run, chosen, requested, by)
-    if not plan.wants:
-        reasons = "; ".join(f"{definition.name(chosen)} {reason}" for definition, reason in plan.impossible)
-        hints = "".join(f" {note}" for note in run.notes if "--map " in note)
-        raise InputError(f"Nothing of what was asked for can be computed on this run: {reasons}.{hints}")
+    plan.ensure_possible(chosen, hints=[note for note in run.notes if "--map " in note])
     curves_asked = EVERY_CURVE if measures is None else plan.curves
     run, thresholds = with_tuned_decisions(run, plan.definitions)
     computation = compute(run.queries, plan.wants, thresholds=thresholds)

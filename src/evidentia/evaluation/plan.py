@@ -116,6 +116,13 @@ class MeasurePlan:
         asked = self.only.get((definition, grouping.columns))
         return asked is None or group in asked
 
+    def ensure_possible(self, profile: Profile, *, hints: Sequence[str] = ()) -> None:
+        """Refuse a plan of which nothing can be computed."""
+        if not self.wants:
+            reasons = "; ".join(f"{definition.name(profile)} {reason}" for definition, reason in self.impossible)
+            words = "".join(f" {hint}" for hint in hints)
+            raise InputError(f"Nothing of what was asked for can be computed on this run: {reasons}.{words}")
+
     def not_computed(self, profile: Profile) -> tuple[NotComputed, ...]:
         """What cannot be computed, gathered by family and reason."""
         gathered: dict[tuple[str, str], list[str]] = {}

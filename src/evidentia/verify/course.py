@@ -141,5 +141,5 @@ class Course:
 
     def verification(self, folder: ResultFolder) -> Verification:
         """All checks so far."""
-        found = tuple(self.checks), tuple(self.mismatches), tuple(self.in_part)
-        return Verification(folder.sha256("manifest.json"), *found)
+        findings = tuple(self.checks), tuple(self.mismatches), tuple(self.in_part)
+        return Verification(folder.sha256("manifest.json"), *findings)

@@ -41,13 +41,19 @@ class ReportedPoints(Points):
 
     def number(self, entry: Entry) -> RecomputedNumber:
         """The number that is reported."""
-        said = self.reported[self.names[entry.definition.expanded, entry.group]]
-        return RecomputedNumber(said["value"], said["degenerate"], said["n"], said["n_clusters"], said["details"])
+        reported_entry = self.reported[self.names[entry.definition.expanded, entry.group]]
+        return RecomputedNumber(
+            reported_entry["value"],
+            reported_entry["degenerate"],
+            reported_entry["n"],
+            reported_entry["n_clusters"],
+            reported_entry["details"],
+        )
 
     def units_of(self, group: Group, unit: str) -> int:
         """How many posts, or else queries, a group has, as its number of queries says."""
-        said = self.reported[self.names["Queries", group]]
-        return int(said["n_clusters"] if unit == "post" else said["n"])
+        reported_entry = self.reported[self.names["Queries", group]]
+        return int(reported_entry["n_clusters"] if unit == "post" else reported_entry["n"])
 
     def left_out(self, entry: Entry) -> dict[str, int]:
         """How many units of the group do not count; as reported, where no entry says how many there are."""
@@ -74,9 +80,9 @@ def _read(folder: ResultFolder, tally: Tally) -> ReportedPoints:
     """The entries of a summary by what their names mean."""
     profile = PROFILES[folder.manifest["profile"]]
     numbers, reported = Expected(), folder.summary["measures"]
-    for name, said in reported.items():
+    for name, reported_entry in reported.items():
         request = resolve(name, profile)
-        tally.exact(f"summary.json: {name}: definition", said["definition"], request.definition.expanded)
+        tally.exact(f"summary.json: {name}: definition", reported_entry["definition"], request.definition.expanded)
         numbers.entries[name] = Entry(name, request.definition, request.group)
         if [column for column, _ in request.group] == ["fold"]:
             numbers.by_fold.add(request.definition.expanded)
@@ -84,25 +90,28 @@ def _read(folder: ResultFolder, tally: Tally) -> ReportedPoints:
     tally.exact("summary.json: different entries", len(names), len(reported))
     folds = {label for entry in numbers.entries.values() for column, label in entry.group if column == "fold"}
     study = ReportedStudy((), fold_labels=as_numbers(folds))
-    study.memo["others"] = [_other(said, profile) for said in folder.summary["other_definitions"]]
+    study.memo["others"] = [_other(reported_entry, profile) for reported_entry in folder.summary["other_definitions"]]
     return ReportedPoints(study, profile, numbers, reported=reported, names=names)
 
 
-def _other(said: Mapping[str, Any], profile: Profile) -> Other:
+def _other(reported_entry: Mapping[str, Any], profile: Profile) -> Other:
     """Another meaning of a name as it is reported."""
-    definition = resolve(said["definition"], profile).definition
+    definition = resolve(reported_entry["definition"], profile).definition
     return Other(
-        said["name"], definition, tuple(said["profiles"]), RecomputedNumber(said["value"], said["degenerate"], 0, 0)
+        reported_entry["name"],
+        definition,
+        tuple(reported_entry["profiles"]),
+        RecomputedNumber(reported_entry["value"], reported_entry["degenerate"], 0, 0),
     )
 
 
 def _check_entries(summary: Mapping[str, Any], points: ReportedPoints, tally: Tally) -> None:
     """Every entry says what its definition says, and its mean over folds is that of the folds."""
     for name, entry in points.expected.entries.items():
-        said = summary["measures"][name]
+        reported_entry = summary["measures"][name]
         follows = expected_entry(entry, points)
         for key in [key for key in follows if key not in FROM_ROWS]:
-            compare(f"summary.json: {name}: {key}", said.get(key), follows[key], tally)
+            compare(f"summary.json: {name}: {key}", reported_entry.get(key), follows[key], tally)
     for key, name in (("queries", "Queries"), ("positives", "Positives")):
         if name in points.reported:
             tally.exact(f"summary.json: dataset: {key}", summary["dataset"][key], int(points.reported[name]["value"]))

@@ -239,12 +239,12 @@ def _gold_ranks(rows: pl.DataFrame, start: int) -> NDArray[np.int64]:
     gold, ranked = (pl.col(f"{name}_sent_uids") for name in ("gold", "ranked"))
     some = rows.select(pl.int_range(pl.len()).alias("at"), gold.alias("gold"), ranked.alias("ranked"))
     some = some.filter(pl.col("gold").list.len() > 0)
-    found = [
+    places = [
         (start + at, rank, ordinal)
         for at, held, order in some.iter_rows()
         for ordinal, rank in enumerate((n for n, uid in enumerate(order or (), 1) if uid in {*held}), 1)
     ]
-    return np.array(found, np.int64).reshape(-1, 3)
+    return np.array(places, np.int64).reshape(-1, 3)
 
 
 def _faults(rows: pl.DataFrame, lists: Sequence[str]) -> dict[str, int]:

@@ -130,14 +130,14 @@ class GroupedPlanner(Planner):
     def _plain(self, definition: Definition, cells: Cells) -> Iterator[tuple[float, str | None, Mapping[str, Any]]]:
         twin, args = twin_of(definition), definition.args
         for group, value in zip(cells.groups, self._values(definition, cells).tolist(), strict=True):
-            said: tuple[float, str | None] = (value, None)
+            outcome: tuple[float, str | None] = (value, None)
             if math.isnan(value):
                 usual, reason = self._undefined(twin, args, self.study.members(group))
-                said = usual, definition.measure.reasons[reason - 1]
+                outcome = usual, definition.measure.reasons[reason - 1]
             details: dict[str, Any] = {}
             if twin.details is not None:
                 details = twin.details(self.study, args, self.study.members(group))
-            yield *said, {"details": details}
+            yield *outcome, {"details": details}
 
     def _means(self, definition: Definition, cells: Cells) -> Iterator[tuple[float, str | None, Mapping[str, Any]]]:
         """Means over criteria of every group: each counts the same, or by its positives."""

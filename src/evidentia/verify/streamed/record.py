@@ -84,8 +84,8 @@ def check_no_intervals(folder: ResultFolder, tally: Tally) -> None:
     """A result without resamples has no interval."""
     for name, entry in folder.summary["measures"].items():
         tally.exact(f"summary.json: {name}: interval", [entry.get(key, "") for key in INTERVAL], [None] * len(INTERVAL))
-        said = [words for words in entry["warnings"] if about_intervals(words)]
-        tally.exact(f"summary.json: {name}: warnings of intervals", said, [])
+        reported = [words for words in entry["warnings"] if about_intervals(words)]
+        tally.exact(f"summary.json: {name}: warnings of intervals", reported, [])
 
 
 def check_listing(folder: ResultFolder, written: Iterable[str], tally: Tally) -> None:
