@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pysbd
 import pytest
@@ -12,15 +11,22 @@ from hypothesis import strategies as st
 from pysbd.lang.common.standard import Standard
 
 from evidentia.corpus.fast_pysbd import english_segmenter
+from evidentia.corpus.splitter import split
 from evidentia.synth import synthetic_corpus
+from shared_data.data import folder as shared
 
-REAL = Path("/work/shared/data")
 THEIRS, OURS = pysbd.Segmenter(language="en", clean=False), english_segmenter()
 ABBREVIATIONS = [each.strip() for each in Standard.Abbreviation.ABBREVIATIONS]
 
 
 def same(text: str) -> None:
-    assert list(OURS.processor(text).process()) == list(THEIRS.processor(text).process())
+    try:
+        theirs = list(THEIRS.processor(text).process())
+    except ValueError:  # it fails over a number behind a separator such as \x1c, which the splitter never hands over
+        with pytest.raises(ValueError, match="invalid literal for int"):
+            OURS.processor(text).process()
+        return
+    assert list(OURS.processor(text).process()) == theirs
 
 
 words = st.one_of(
@@ -56,6 +62,15 @@ def test_texts_of_abbreviations_are_cut_alike(parts: list[tuple[str, str]]) -> N
     same("".join(word + gap for word, gap in parts))
 
 
+def test_a_number_behind_a_separator_is_cut_where_it_can_be() -> None:
+    same("adj\x1c5. ")
+    for sign in "\x1c\x1d\x1e\x1f\x0b\x85":
+        text = f"I slept.{sign}5. Then I rose."
+        spans = split(text)
+        assert "".join("".join(text[span.start : span.stop].split()) for span in spans) == "Islept.5.ThenIrose."
+        assert len(spans) > 1
+
+
 @pytest.mark.parametrize("abbreviation", ABBREVIATIONS)
 def test_every_abbreviation_is_replaced_where_pysbd_replaces_it(abbreviation: str) -> None:
     for text in ("He met {}. someone at {}. 5 today. It was {}. Then", "{}. one", "of\t{}. (two)", "x{}. y. {}: z"):
@@ -71,9 +86,6 @@ def test_invented_posts_are_cut_alike() -> None:
 
 @pytest.mark.parametrize("name", ["hoc", "contractnli"])
 def test_real_texts_are_cut_alike(name: str) -> None:
-    path = REAL / name / "documents.jsonl"
-    if not path.is_file():
-        pytest.skip("the real corpora are not on this machine")
-    with path.open(encoding="utf-8") as file:
+    with (shared(name) / "documents.jsonl").open(encoding="utf-8") as file:
         for line, _ in zip(file, range(60), strict=False):
             same(" ".join(sentence["text"] for sentence in json.loads(line)["sentences"])[:3000])

@@ -80,8 +80,9 @@ def _pysbd() -> Splitter:
 
     def sentences(text: str) -> Iterable[str]:
         # not segmenter.segment, which drops sentences when it looks for their places
-        found: Iterable[str] = segmenter.processor(text).process()
-        return found
+        # and it takes the unit separator for the space before a number, then fails to read the number
+        pieces: Iterable[str] = segmenter.processor(text.replace("\x1f", " ")).process()
+        return pieces
 
     def pieces(text: str) -> Iterator[str]:
         for line in text.splitlines():  # a line break ends a sentence for pysbd anyway
