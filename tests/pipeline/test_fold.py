@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -38,14 +39,19 @@ STEPS = (
 
 
 def run(
-    posts: Posts, steps: tuple[Step, ...] = STEPS, *, division: Division | None = None, seed: int = 0
+    posts: Posts,
+    steps: tuple[Step, ...] = STEPS,
+    *,
+    division: Division | None = None,
+    seed: int = 0,
+    threads: int = 1,
 ) -> dict[str, StepResult]:
     """All steps of one fold after each other, each under its name."""
     assert posts.gold is not None
     view, outcomes = View.of(posts), {}
     division = divided(posts) if division is None else division
     for step in steps:
-        outcomes[step.name] = run_step(step, view, division, posts.gold, seed=seed)
+        outcomes[step.name] = run_step(step, view, division, posts.gold, seed=seed, threads=threads)
         if step.stage.per == "sentence":
             view = view.with_scores(step.name, outcomes[step.name].scores)
             view = view if step.keep is None else view.narrowed(step.name, step.keep)
@@ -106,6 +112,9 @@ class Recorder:
     def inputs(self, space: Parts, view: View) -> Named:
         assert view.posts.gold is None
         return Named(view.posts.post_ids, view.posts.lengths, len(view.posts.criteria))
+
+    def fit_each(self, inputs: Named, lessons: Sequence[Lesson], *, seed: int, threads: int) -> list[Parts]:
+        return [self.fit(inputs, lesson, seed=seed + number) for number, lesson in enumerate(lessons)]
 
     def fit(self, inputs: Named, lesson: Lesson, *, seed: int) -> Parts:
         owner = np.repeat(np.arange(len(inputs.ids)), inputs.lengths)
@@ -234,6 +243,10 @@ class TestOutcomes:
 
     def test_the_same_seed_gives_the_same_bytes(self, corpus: Posts, outcomes: dict[str, StepResult]) -> None:
         assert all_bytes(run(corpus)) == all_bytes(outcomes)
+
+    @pytest.mark.parametrize("threads", [2, 3, 9])
+    def test_threads_change_no_byte(self, corpus: Posts, outcomes: dict[str, StepResult], threads: int) -> None:
+        assert all_bytes(run(corpus, threads=threads)) == all_bytes(outcomes)
 
     def test_labels_of_eval_posts_change_no_byte(self, corpus: Posts, outcomes: dict[str, StepResult]) -> None:
         assert corpus.gold is not None

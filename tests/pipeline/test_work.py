@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,7 @@ class Failing(Lexical):
 
     how: str = "input"
 
-    def fit(self, inputs: Any, lesson: Lesson, *, seed: int) -> Parts:
+    def fit_each(self, inputs: Any, lessons: Sequence[Lesson], *, seed: int, threads: int = 1) -> list[Parts]:
         if self.how == "input":
             raise InputError("The corpus is too small.", "Give more posts.")
         if self.how == "killed":

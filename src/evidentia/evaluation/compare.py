@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,7 +23,7 @@ from evidentia.evaluation.plan import (
     unmet,
     with_tuned_decisions,
 )
-from evidentia.evaluation.replicates import replicate
+from evidentia.evaluation.replicates import Replicated, replicate
 from evidentia.evaluation.sample_counts import simulated_kind
 from evidentia.measures import Definition, Profile, resolve
 from evidentia.measures.core import Additive, Macro
@@ -32,7 +32,7 @@ from evidentia.results.measure import Args
 from evidentia.results.profiles import COMPARED_PER_CRITERION
 from evidentia.results.sample_size import Sample, comparison_warnings, left_out_warning
 from evidentia.stats.intervals import Limits, standard_errors, t_quantile
-from evidentia.stats.resampling import Progress, part_of
+from evidentia.stats.resampling import Progress, ReplicatePlan, part_of
 from evidentia.stats.testing import t_test
 from evidentia.tables import Run
 from evidentia.tables.queries import Queries
@@ -68,11 +68,18 @@ def compare_systems(
     definitions, missing = _shared(choice, aligned)
     sides = [_side(system, definitions) for system in aligned]
     resampling = resampling.settled(len(sides[0].queries.post_ids))
-    compared = pairs(sides, design)
+    wants = _wants(definitions, choice.profile, sides[0].queries)
+    plan = resampling.plan(sides[0].queries)
     deltas: list[Delta] = []
-    for i, (baseline, system) in enumerate(compared):
-        pair = _Pair(choice.profile, baseline, system, resampling, alpha)
-        deltas += pair.deltas(definitions, part_of(progress, i, len(compared)))
+    known: dict[str, _Replicates] = {}
+    for pair in pairs(sides, design):  # each shares a system with the pair before it
+        known = {
+            side.name: known.get(side.name)
+            or _Replicates.of(side, wants, plan, part_of(progress, sides.index(side), len(sides)))
+            for side in pair
+        }
+        baseline, system = known.values()
+        deltas += _Pair(choice.profile, baseline, system, resampling, alpha).deltas(wants)
     return Comparison(
         profile=choice.profile.name,
         systems=tuple(system.name for system in systems),
@@ -195,41 +202,59 @@ def _side(system: NamedRun, definitions: Sequence[Definition]) -> _Side:
     return _Side(system.name, run.queries, thresholds)
 
 
+def _wants(definitions: Sequence[Definition], profile: Profile, queries: Queries) -> dict[str, list[Want]]:
+    """The base measures, then the deltas per criterion: two families, each corrected on its own."""
+    named = {resolve(name, profile).definition for name in COMPARED_PER_CRITERION}
+    per_criterion = [d for d in definitions if d in named and not isinstance(d.kind, Macro)]
+    by_criterion = grouping_by(queries, "criterion")
+    assert by_criterion is not None
+    return {
+        "measures": [(d, OVERALL) for d in definitions],
+        "criteria": [(d, by_criterion) for d in per_criterion],
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class _Replicates:
+    """What is compared of a system: its values, and those of every resample."""
+
+    name: str
+    queries: Queries
+    computed: Computation
+    replicated: list[Replicated]
+
+    @classmethod
+    def of(
+        cls, side: _Side, families: Mapping[str, Sequence[Want]], plan: ReplicatePlan, progress: Progress | None
+    ) -> _Replicates:
+        wants = [want for family in families.values() for want in family]
+        computed = compute(side.queries, wants, thresholds=side.thresholds)
+        return cls(side.name, side.queries, computed, list(replicate(side.queries, wants, plan, progress)))
+
+
 @dataclass(frozen=True)
 class _Pair:
     """One system against its baseline."""
 
     profile: Profile
-    baseline: _Side
-    system: _Side
+    baseline: _Replicates
+    system: _Replicates
     resampling: Resampling
     alpha: float
 
-    def deltas(self, definitions: Sequence[Definition], progress: Progress | None) -> list[Delta]:
-        """The base measures, then the deltas per criterion; each family is corrected on its own."""
-        named = {resolve(name, self.profile).definition for name in COMPARED_PER_CRITERION}
-        per_criterion = [d for d in definitions if d in named and not isinstance(d.kind, Macro)]
-        by_criterion = grouping_by(self.baseline.queries, "criterion")
-        assert by_criterion is not None
-        families = {
-            "measures": [(d, OVERALL) for d in definitions],
-            "criteria": [(d, by_criterion) for d in per_criterion],
-        }
+    def deltas(self, families: Mapping[str, Sequence[Want]]) -> list[Delta]:
+        """The deltas of every family."""
         builder = DeltaBuilder(self.profile, self.baseline.name, self.system.name, self.resampling)
-        wants = [want for family in families.values() for want in family]
-        deltas = {(c.definition, c.grouping.columns): builder.deltas(c) for c in self._contrasts(wants, progress)}
+        deltas = {(c.definition, c.grouping.columns): builder.deltas(c) for c in self._contrasts()}
         judged_deltas: list[Delta] = []
         for family, members in families.items():
             own = [delta for d, g in members for delta in deltas[d, g.columns]]
             judged_deltas += judged(own, family, self.alpha, once=True)
         return judged_deltas
 
-    def _contrasts(self, wants: Sequence[Want], progress: Progress | None) -> Iterator[Contrast]:
-        sides = (self.baseline, self.system)
-        plan = self.resampling.plan(self.baseline.queries)
-        first, second = (compute(side.queries, wants, thresholds=side.thresholds) for side in sides)
-        halves = [replicate(side.queries, wants, plan, part_of(progress, i, 2)) for i, side in enumerate(sides)]
-        for first_values, other in zip(*halves, strict=True):
+    def _contrasts(self) -> Iterator[Contrast]:
+        first, second = self.baseline.computed, self.system.computed
+        for first_values, other in zip(self.baseline.replicated, self.system.replicated, strict=True):
             d, g, differences = first_values.definition, first_values.grouping, other.values - first_values.values
             cells = first.cell(d, g), second.cell(d, g)
             effective = np.minimum(first.effective(d, g), second.effective(d, g))

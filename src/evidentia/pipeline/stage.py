@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Protocol, Self, TypeVar
 
@@ -15,6 +15,7 @@ from evidentia.array_types import Bools, Floats, Ints
 from evidentia.corpus import Posts
 from evidentia.corpus.posts import offsets_of, owner_of, rows_of
 from evidentia.tables.queries import Frozen, read_only
+from evidentia.workers import side_by_side
 
 Arrays = Mapping[str, NDArray[Any]]
 Per = Literal["sentence", "post"]
@@ -186,33 +187,47 @@ class Stage(Protocol):
     def inputs(self, space: Parts, view: View) -> Inputs:
         """What the model reads about every candidate of the posts in view."""
 
-    def fit(self, inputs: Any, lesson: Lesson, *, seed: int) -> Parts:
-        """The model, learnt from the posts of the lesson."""
+    def fit_each(self, inputs: Any, lessons: Sequence[Lesson], *, seed: int, threads: int = 1) -> list[Parts]:
+        """A model for each lesson, learnt from its posts; their seeds begin at ``seed``. Threads change no byte."""
 
     def score(self, space: Parts, model: Parts, inputs: Any) -> Floats:
         """What the model says of everything that ``inputs`` is about."""
 
 
-class Supervised:
-    """A stage that learns from labels alone: it has no space of its own."""
+class _Alone:
+    """A stage that learns every lesson for itself, and has no space of its own.
 
-    learns: ClassVar[bool] = True
+    Only what asks nothing of torch, which has one state for all, may learn ``in_threads``.
+    """
+
     per: ClassVar[Per] = "sentence"
+    in_threads: ClassVar[bool] = False
 
     def space(self, train: View) -> Parts:
         """Nothing."""
         return Parts()
 
+    def fit(self, inputs: Any, lesson: Lesson, *, seed: int) -> Parts:
+        """The model, learnt from the posts of the lesson."""
+        raise NotImplementedError
 
-class Unsupervised:
+    def fit_each(self, inputs: Any, lessons: Sequence[Lesson], *, seed: int, threads: int = 1) -> list[Parts]:
+        """A model for each lesson."""
+        learn = partial(self.fit, inputs)
+        tasks = [partial(learn, lesson, seed=seed + number) for number, lesson in enumerate(lessons)]
+        return side_by_side(tasks, threads if self.in_threads else 1)
+
+
+class Supervised(_Alone):
+    """A stage that learns from labels."""
+
+    learns: ClassVar[bool] = True
+
+
+class Unsupervised(_Alone):
     """A stage that learns nothing from labels: what it reads is its answer."""
 
     learns: ClassVar[bool] = False
-    per: ClassVar[Per] = "sentence"
-
-    def space(self, train: View) -> Parts:
-        """Nothing."""
-        return Parts()
 
     def fit(self, inputs: Any, lesson: Lesson, *, seed: int) -> Parts:
         """Nothing to learn from labels."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ class FoldJob:
     posts: Posts
     division: Division
     store: Checkpoints
+    threads: int = 1
 
     @property
     def is_done(self) -> bool:
@@ -50,10 +51,16 @@ def compute(plan: Plan, store: Checkpoints, *, workers: int, told: Callable[[Tra
 
     look()
     if together:
-        in_processes(run_fold, left, workers=workers, look=look)
+        in_processes(run_fold, _shared(left, workers), workers=workers, look=look)
         return
     for job in left:
         run_fold(job, look)
+
+
+def _shared(jobs: list[FoldJob], workers: int) -> list[FoldJob]:
+    """The folds of the last round have the cores to themselves that it leaves idle."""
+    last = len(jobs) % workers
+    return [*jobs[: len(jobs) - last], *(replace(job, threads=workers // last) for job in jobs[len(jobs) - last :])]
 
 
 def run_fold(job: FoldJob, look: Callable[[], None] | None = None) -> None:
@@ -74,7 +81,7 @@ def run_fold(job: FoldJob, look: Callable[[], None] | None = None) -> None:
             else:
                 seed = job.system.seed + 1000 * number
                 began = time.perf_counter()
-                result = run_step(step, view, job.division, job.posts.gold, seed=seed)
+                result = run_step(step, view, job.division, job.posts.gold, seed=seed, threads=job.threads)
                 job.store.write(fold, step.name, result, seconds=time.perf_counter() - began)
                 scores = result.scores
                 if look is not None:
@@ -94,22 +101,21 @@ def after(view: View, name: str, scores: Floats, keep: int | None) -> View:
     return updated if keep is None else updated.narrowed(name, keep)
 
 
-def run_step(step: Step, view: View, division: Division, gold: Bools, *, seed: int) -> StepResult:
+def run_step(step: Step, view: View, division: Division, gold: Bools, *, seed: int, threads: int = 1) -> StepResult:
     """Learn a step on TRAIN and ask it about everything."""
-    stage = step.stage
-    space = stage.space(view.take(division.train))
+    stage, train = step.stage, division.train
+    space = stage.space(view.take(train))
     inputs = stage.inputs(space, view)
     taught = _Taught(stage, space, inputs, division, gold, view.posts.offsets)
-    model = taught.fit(division.train, seed)
     if not stage.learns:
+        (model,) = taught.fit([train], seed)
         return StepResult(space, model, stage.score(space, model, inputs))
+    parts = [] if stage.per == "post" else [division.part == part for part in np.unique(division.part).tolist()]
+    model, *others = taught.fit([train, *(train[~unseen] for unseen in parts)], seed, threads)
     scores = np.zeros((len(view.posts) if stage.per == "post" else len(view.posts.texts), len(view.posts.criteria)))
     taught.ask(model, division.others, scores)
-    if stage.per == "post":
-        return StepResult(space, model, scores)
-    for part in np.unique(division.part).tolist():
-        unseen = division.part == part
-        taught.ask(taught.fit(division.train[~unseen], seed + 1 + part), division.train[unseen], scores)
+    for other, unseen in zip(others, parts, strict=True):
+        taught.ask(other, train[unseen], scores)
     return StepResult(space, model, scores)
 
 
@@ -124,12 +130,17 @@ class _Taught:
     gold: Bools
     offsets: Ints
 
-    def fit(self, posts: Ints, seed: int) -> Parts:
-        """Learn from some posts. Only their gold and that of TUNE is handed over."""
+    def fit(self, each: Sequence[Ints], seed: int, threads: int = 1) -> list[Parts]:
+        """Learn from each set of posts a model of its own."""
+        lessons = [self.lesson(posts) for posts in each]
+        return self.stage.fit_each(self.inputs, lessons, seed=seed, threads=threads)
+
+    def lesson(self, posts: Ints) -> Lesson:
+        """Some posts to learn from. Only their gold and that of TUNE is handed over."""
         seen = rows_of(np.concatenate([posts, self.division.tune]), self.offsets)
         visible = np.zeros_like(self.gold)
         visible[seen] = self.gold[seen]
-        return self.stage.fit(self.inputs, Lesson(posts, self.division.tune, visible), seed=seed)
+        return Lesson(posts, self.division.tune, visible)
 
     def ask(self, model: Parts, posts: Ints, scores: Floats) -> None:
         """Write down what a model says of some posts."""

@@ -12,6 +12,7 @@ from builders.posts import lesson_on, posts_of, taught
 from evidentia.array_types import Bools, Floats
 from evidentia.pipeline.stage import View
 from evidentia.pipeline.stages.classifiers import UNSEEN, Lexical, linear, per_criterion
+from evidentia.synth import synthetic_corpus
 
 TEXTS = (["I cannot sleep", "it rains"], ["no sleep again", "all is well"], ["it rains again", "all is well"])
 GOLD = [[1, 0], [0, 0], [1, 0], [0, 0], [0, 0], [0, 0]]
@@ -53,6 +54,19 @@ def test_only_the_posts_of_the_lesson_are_read() -> None:
     turned = posts.relabelled(np.array(GOLD, bool) | (np.arange(6) >= 4)[:, None])
     models = [stage.fit(inputs, lesson_on(which, first), seed=0) for which in (posts, turned)]
     assert models[0].arrays["weights"].tobytes() == models[1].arrays["weights"].tobytes()
+
+
+def test_a_lesson_gives_the_same_bytes_alone_and_beside_others() -> None:
+    posts = synthetic_corpus(posts=40, mean_sentences=6)
+    stage = Lexical()
+    inputs = stage.inputs(stage.space(View.of(posts)), View.of(posts))
+    lessons = [lesson_on(posts, np.flatnonzero(np.arange(40) % 4 != part)) for part in (4, 0, 1, 2, 3)]
+    together = stage.fit_each(inputs, lessons, seed=0, threads=2)
+    for lesson, model in zip(lessons, together, strict=True):
+        alone = stage.fit(inputs, lesson, seed=0)
+        assert {name: array.tobytes() for name, array in model.arrays.items()} == {
+            name: array.tobytes() for name, array in alone.arrays.items()
+        }
 
 
 @pytest.mark.parametrize("kind", ["words", "characters"])

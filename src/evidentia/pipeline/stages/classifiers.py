@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,8 +44,15 @@ class Lexical(Supervised):
 
     def fit(self, inputs: Sentences, lesson: Lesson, *, seed: int) -> Parts:
         """Weights of every criterion."""
-        rows = inputs.rows(lesson.posts)
-        return per_criterion(inputs.features[rows], lesson.gold[rows], self.strength)
+        return self.fit_each(inputs, [lesson], seed=seed)[0]
+
+    def fit_each(self, inputs: Sentences, lessons: Sequence[Lesson], *, seed: int, threads: int = 1) -> list[Parts]:
+        """Weights from every lesson, as if it were alone: one product of the features serves all."""
+        posts = np.array(list(dict.fromkeys(np.concatenate([lesson.posts for lesson in lessons]).tolist())))
+        rows, sizes = inputs.rows(posts), np.diff(inputs.offsets)[posts]
+        gold = np.stack([lesson.gold[rows] for lesson in lessons], axis=1)
+        heard = np.stack([np.repeat(np.isin(posts, lesson.posts), sizes) for lesson in lessons], axis=1)
+        return per_lesson(inputs.features[rows], gold, heard, self.strength, threads)
 
     def score(self, space: Parts, model: Parts, inputs: Sentences) -> Floats:
         """The log odds of every sentence for every criterion."""
@@ -92,13 +100,23 @@ def per_criterion(features: Any, gold: Bools, strength: float) -> Parts:
 
     Where every sentence is gold the constant is as far above.
     """
-    weights = np.zeros((features.shape[1], gold.shape[1]))
-    bias = np.where(gold.all(axis=0), -UNSEEN, UNSEEN)
-    count = gold.sum(axis=0)
-    learnt = np.flatnonzero((count >= FEWEST) & (count < len(gold)))
-    if len(learnt) and features.shape[1]:
-        weights[:, learnt], bias[learnt] = solve(features, gold[:, learnt], strength)
-    return Parts({}, {"weights": weights, "bias": bias})
+    return per_lesson(features, gold[:, None], np.ones((len(gold), 1), bool), strength)[0]
+
+
+def per_lesson(features: Any, gold: Bools, heard: Bools, strength: float, threads: int = 1) -> list[Parts]:
+    """The same for several lessons: ``gold`` is sentences x lessons x criteria, and ``heard`` says whose a sentence is."""
+    heard = np.broadcast_to(heard[:, :, None], gold.shape)
+    gold = gold & heard
+    count, size = gold.sum(axis=0), heard.sum(axis=0)
+    weights = np.zeros((features.shape[1], *count.shape))
+    bias = np.where(count == size, -UNSEEN, UNSEEN)
+    learnt = (count >= FEWEST) & (count < size)
+    if learnt.any() and features.shape[1]:
+        weights[:, learnt], bias[learnt] = solve(features, gold[:, learnt], strength, heard[:, learnt], threads)
+    return [
+        Parts({}, {"weights": np.ascontiguousarray(weights[:, lesson]), "bias": bias[lesson]})
+        for lesson in range(len(count))
+    ]
 
 
 def linear(model: Parts, features: Any) -> Floats:

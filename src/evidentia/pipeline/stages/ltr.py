@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,7 @@ class LearnToRank(Supervised):
     model: Model = "boosting"
     trees: int = 120
     beside: str | None = None  # the step whose score is mixed in, as far as that orders TUNE better
+    in_threads: ClassVar[bool] = True
 
     def inputs(self, space: Parts, view: View) -> CandidateTable:
         """The features of every candidate."""

@@ -15,7 +15,7 @@ from evidentia.corpus.posts import offsets_of, rows_of
 from evidentia.pipeline.graphs import Graphs, adjacency, likeness, query_edges, query_nodes
 from evidentia.pipeline.neural.models import GraphModel, GraphReranker, NoEvidenceGate
 from evidentia.pipeline.neural.networks import GraphSettings, graph_settings
-from evidentia.pipeline.stage import Lesson, Parts, Per, View, fill_others, ranks
+from evidentia.pipeline.stage import Lesson, Parts, Per, Supervised, View, fill_others, ranks
 from evidentia.pipeline.stages.gate import Classifier, PooledGate, QueryTable
 from evidentia.pipeline.stages.ltr import candidate_features
 from evidentia.pipeline.stages.meaning import Meaning
@@ -33,7 +33,7 @@ _GATING = {"batch_size": 256, "learning_rate": 1e-3, "share": 0.5}
 
 
 @dataclass(frozen=True, kw_only=True)
-class _OverGraphs:
+class _OverGraphs(Supervised):
     """What both stages are told about graphs, networks and how long to learn."""
 
     neighbours: int = 3
@@ -45,7 +45,6 @@ class _OverGraphs:
     epochs: int = 30
     patience: int = 3
     networks: int = 3
-    learns: ClassVar[bool] = True
 
     def _network(self, **more: object) -> GraphSettings:
         shape = {"conv": self.conv, "layers": self.layers, "hidden": self.hidden, "dropout": self.dropout}
@@ -83,7 +82,6 @@ class GraphNetwork(_OverGraphs):
     """
 
     source: str = "reranker"
-    per: ClassVar[Per] = "sentence"
 
     def inputs(self, space: Parts, view: View) -> Refinable:
         """The graphs of the queries."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
@@ -13,15 +14,10 @@ from evidentia.corpus.posts import owner_of
 from evidentia.pipeline.stage import Parts
 
 Kind = Literal["words", "characters"]
-_SETTINGS: dict[str, dict[str, Any]] = {
-    "words": {"ngram_range": (1, 2), "min_df": 2, "token_pattern": r"(?u)\b\w+\b|[!?]"},
-    "characters": {
-        "ngram_range": (3, 5),
-        "analyzer": "char_wb",
-        "min_df": 3,
-        "max_features": 60_000,
-    },
-}
+_WORDS: dict[str, Any] = {"ngram_range": (1, 2), "min_df": 2, "token_pattern": r"(?u)\b\w+\b|[!?]"}
+_SHORTEST, _LONGEST = 3, 5  # runs of characters
+_FEWEST_TEXTS = 3  # in which a run must occur
+_MOST_RUNS = 60_000
 
 
 def learn_vocabulary(texts: Sequence[str], kind: Kind, *, offsets: Ints | None = None, min_posts: int = 1) -> Parts:
@@ -37,21 +33,17 @@ def learn_matrix(
     A term of fewer than ``min_posts`` posts is left out: a model must not repeat what one person wrote. ``offsets`` says
     where each post starts; without it every text is a post.
     """
-    from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
+    from sklearn.feature_extraction.text import TfidfTransformer
 
-    counter, nothing = CountVectorizer(**_SETTINGS[kind], dtype=np.float64), sparse.csr_matrix((len(texts), 0))
-    try:
-        counts = counter.fit_transform(texts)
-    except ValueError:  # nothing is left of the vocabulary
-        return Parts({"kind": kind, "vocabulary": []}, {"idf": np.zeros(0)}), nothing
+    counts, terms = _counts_of_characters(texts) if kind == "characters" else _counts_of_words(texts)
     starts = np.arange(len(texts) + 1) if offsets is None else offsets
     enough = np.flatnonzero(post_frequency(counts, starts) >= min_posts)
     if not len(enough):
-        return Parts({"kind": kind, "vocabulary": []}, {"idf": np.zeros(0)}), nothing
+        return Parts({"kind": kind, "vocabulary": []}, {"idf": np.zeros(0)}), sparse.csr_matrix((len(texts), 0))
     counts = counts[:, enough]
     counts.sort_indices()  # as ``matrix`` has them, so that both round alike
     weights = TfidfTransformer(sublinear_tf=True).fit(counts)
-    vocabulary = counter.get_feature_names_out()[enough].tolist()
+    vocabulary = [terms[place] for place in enough.tolist()]
     space = Parts({"kind": kind, "vocabulary": vocabulary}, {"idf": np.asarray(weights.idf_, np.float64)})
     return space, sparse.csr_matrix(weights.transform(counts))
 
@@ -68,35 +60,78 @@ def matrix(space: Parts, texts: Sequence[str]) -> sparse.csr_matrix:
     """Weighted counts of the vocabulary, a row of unit length for every text."""
     if not space.document["vocabulary"]:
         return sparse.csr_matrix((len(texts), 0))
-    vectorizer = space.derived("vectorizer", _vectorizer)
     if space.document["kind"] == "words":
-        return sparse.csr_matrix(vectorizer.transform(texts))
-    return sparse.csr_matrix(vectorizer._tfidf.transform(_counted_by_word(vectorizer, texts), copy=False))
+        counts = space.derived("counter", _word_counter).transform(texts)
+    else:
+        counts = _counts_by_word(texts, space.derived("places", _places))
+    return sparse.csr_matrix(space.derived("weights", _weights).transform(counts, copy=False))
 
 
-def _vectorizer(space: Parts) -> Any:
-    from sklearn.feature_extraction.text import TfidfVectorizer
+def _word_counter(space: Parts) -> Any:
+    from sklearn.feature_extraction.text import CountVectorizer
 
-    settings = {name: value for name, value in _SETTINGS[space.document["kind"]].items() if name != "max_features"}
-    vectorizer = TfidfVectorizer(
-        **settings, sublinear_tf=True, vocabulary=space.document["vocabulary"], dtype=np.float64
-    )
-    vectorizer.idf_ = space.arrays["idf"]
-    return vectorizer
+    return CountVectorizer(**_WORDS, vocabulary=space.document["vocabulary"], dtype=np.float64)
 
 
-def _counted_by_word(vectorizer: Any, texts: Sequence[str]) -> sparse.csr_matrix:
-    """Counts of runs of characters. None crosses the end of a word, so each different word is taken apart once."""
-    runs_of, places = vectorizer.build_analyzer(), vectorizer.vocabulary_
-    known: dict[str, list[int]] = {}
-    columns: list[int] = []
-    ends = [0]
-    for text in texts:
-        for word in text.lower().split():
-            if word not in known:
-                known[word] = [places[run] for run in runs_of(word) if run in places]
-            columns += known[word]
-        ends.append(len(columns))
-    counts = sparse.csr_matrix((np.ones(len(columns)), columns, ends), shape=(len(texts), len(places)))
+def _places(space: Parts) -> dict[str, int]:
+    return {run: place for place, run in enumerate(space.document["vocabulary"])}
+
+
+def _weights(space: Parts) -> Any:
+    from sklearn.feature_extraction.text import TfidfTransformer
+
+    weights = TfidfTransformer(sublinear_tf=True)
+    weights.idf_ = space.arrays["idf"]
+    return weights
+
+
+def _counts_of_words(texts: Sequence[str]) -> tuple[sparse.csr_matrix, list[str]]:
+    """How often each term occurs in each text, and the terms; those in a single text are left out."""
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    counter = CountVectorizer(**_WORDS, dtype=np.float64)
+    try:
+        return counter.fit_transform(texts), counter.get_feature_names_out().tolist()
+    except ValueError:  # nothing is left of the vocabulary
+        return sparse.csr_matrix((len(texts), 0)), []
+
+
+def _counts_of_characters(texts: Sequence[str]) -> tuple[sparse.csr_matrix, list[str]]:
+    """The same of runs of characters in three texts or more, the most frequent ones where they are too many."""
+    runs = sorted({run for word in {word for text in texts for word in text.lower().split()} for run in _runs(word)})
+    counts = _counts_by_word(texts, {run: place for place, run in enumerate(runs)})
+    common = np.flatnonzero(np.bincount(counts.indices, minlength=len(runs)) >= _FEWEST_TEXTS)
+    frequency = np.asarray(counts.sum(0)).ravel()[common]
+    kept = np.sort(common[np.argsort(-frequency, kind="stable")[:_MOST_RUNS]])
+    return counts[:, kept], [runs[place] for place in kept.tolist()]
+
+
+def _counts_by_word(texts: Sequence[str], places: Mapping[str, int]) -> sparse.csr_matrix:
+    """Counts of runs of characters at their places. None crosses the end of a word, so each word is taken apart once."""
+    words: dict[str, int] = {}
+    split = [[words.setdefault(word, len(words)) for word in text.lower().split()] for text in texts]
+    runs = [[places[run] for run in _runs(word) if run in places] for word in words]
+    counts = sparse.csr_matrix(_rows_of(split, len(words)) @ _rows_of(runs, len(places)))
+    counts.sort_indices()  # a row is rounded in the same order whatever texts are beside it
+    return counts
+
+
+def _runs(word: str) -> Iterator[str]:
+    """All runs of three to five characters of a word between two spaces.
+
+    >>> list(_runs("of")), list(_runs("a"))
+    ([' of', 'of ', ' of '], [' a '])
+    """
+    spaced = f" {word} "
+    for size in range(_SHORTEST, min(_LONGEST, len(spaced)) + 1):
+        for start in range(len(spaced) - size + 1):
+            yield spaced[start : start + size]
+
+
+def _rows_of(columns: Sequence[Sequence[int]], width: int) -> sparse.csr_matrix:
+    """A row of counts for every list of columns."""
+    flat = np.fromiter(chain.from_iterable(columns), np.int32)
+    ends = np.cumsum([0, *map(len, columns)])
+    counts = sparse.csr_matrix((np.ones(len(flat)), flat, ends), shape=(len(columns), width))
     counts.sum_duplicates()
     return counts
