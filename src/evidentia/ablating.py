@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from statistics import stdev
 from typing import Any
@@ -12,9 +14,9 @@ from typing import Any
 import polars as pl
 
 from evidentia import workflow
-from evidentia.checks.folder import sha256
+from evidentia.checks.folder import read_evaluation, sha256
 from evidentia.errors import InputError
-from evidentia.evaluation.files import CONTRACT_COLUMNS, ensure_writable
+from evidentia.evaluation.files import CONTRACT_COLUMNS, manifest_of
 from evidentia.pipeline.config import Config
 from evidentia.pipeline.outputs import tables_of, write_tables
 from evidentia.pipeline.plan import Plan
@@ -23,7 +25,7 @@ from evidentia.pipeline.store import Checkpoints, write_file
 from evidentia.pipeline.system import Variant, ablation, baseline
 from evidentia.pipeline.workspace import LOCK, WORK, Note, no_note
 from evidentia.report.ablation import write_ablation
-from evidentia.results import Comparison, Estimate, Evaluation
+from evidentia.results import Comparison, Estimate, loads
 from evidentia.results.ablation import Ablation, Gain, Row
 from evidentia.running import (
     RESULT,
@@ -35,8 +37,11 @@ from evidentia.running import (
     planned,
     read_posts_of,
     scored,
+    verified,
     write_manifest,
 )
+from evidentia.verifying import verify_result
+from evidentia.workers import in_processes
 
 MANIFEST_SCHEMA = "evidentia.ablation-manifest/2"
 LATER = ("manifest.json", "verification.json", LOG)  # written later, or with times in them
@@ -62,22 +67,23 @@ def ablate(
         raise InputError("An ablation needs one seed or more.")
     judging, corpus = judging or Judging(), read_posts_of(config)
     config = _without_final(config)
+    workers = (config.run.workers if workers is None else workers) or os.cpu_count() or 1
     runs = [(each, planned(each, corpus)) for each in _under_seeds(config, seeds)]  # all before anything is trained
     plan = runs[0][1]
     _variants(plan)  # a system that has none is refused
     with scored(config, plan, out, resume=resume, workers=workers, bar=bar, note=note) as store:
-        judged = _judge_all(plan, store, corpus, out, judging=judging, bar=bar)
+        steps = _judge_all(plan, store, corpus, out, judging=judging, workers=workers, bar=bar)
         spread = _over_seeds(runs[1:], corpus, out, workers=workers, bar=bar)
-        with bar("comparing"):
-            rows = _rows(judged, out, judging, spread)
+        _verify_and_compare(steps, judging=judging, workers=workers, bar=bar)
+        last = steps[-1].result
         ablation = Ablation(
-            rows,
-            tuple(_gamma_points(judged[-1].evaluation)),
-            tuple(_grid_points(out / judged[-1].folder / "thresholds.json")),
+            _rows(steps, out, spread),
+            tuple(_gamma_points(last)),
+            tuple(_grid_points(last.parent / "thresholds.json")),
             tuple(_seeds(config, seeds)),
             store.seconds(),
-            judged[-1].verified,
-            tuple(step.folder for step in judged if not step.passed),
+            verified(last),
+            tuple(step.name for step in steps if not has_passed(step.result)),
         )
         write_ablation(ablation, out)
         more = {"seeds": _seeds(config, seeds), "files": _hashes(out)}
@@ -132,56 +138,95 @@ def _tidy(out: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-@dataclass(frozen=True, eq=False)
-class _Step:
-    variant: Variant
-    folder: str
-    evaluation: Evaluation
-    passed: bool
-    verified: str | None
-
-
 def _variants(plan: Plan) -> list[Variant]:
     first = baseline(plan.system)
     return [*(() if first is None else (first,)), *ablation(plan.system)]
 
 
-def _folder_of(number: int, variant: Variant) -> str:
-    words = variant.name.removeprefix("+ ").partition(":")[0]
-    return f"steps/{number}-{words.replace(' ', '-')}"
+@dataclass(frozen=True, eq=False)
+class _Step:
+    """A configuration that is to be judged, with all that a process needs for it."""
+
+    plan: Plan
+    store: Checkpoints
+    corpus: ConfiguredCorpus
+    out: Path
+    number: int
+    variant: Variant
+    judging: Judging
+
+    @property
+    def name(self) -> str:
+        """Its folder."""
+        words = self.variant.name.removeprefix("+ ").partition(":")[0]
+        return f"steps/{self.number}-{words.replace(' ', '-')}"
+
+    @property
+    def result(self) -> Path:
+        """Where its result is."""
+        return self.out / self.name / RESULT
+
+    def figures(self) -> dict[str, Estimate]:
+        """What it has: without a selection no evidence recall, without states no alerts."""
+        evaluation = read_evaluation(self.result, manifest_of(self.result))
+        return {name: evaluation[name] for name in _measures(self.variant) if name in evaluation}
 
 
 def _judge_all(
-    plan: Plan, store: Checkpoints, corpus: ConfiguredCorpus, out: Path, *, judging: Judging, bar: Bar
+    plan: Plan,
+    store: Checkpoints,
+    corpus: ConfiguredCorpus,
+    out: Path,
+    *,
+    judging: Judging,
+    workers: int,
+    bar: Bar,
 ) -> list[_Step]:
-    """Evaluate every configuration; the last, the whole pipeline, is also verified and gets a page."""
-    variants, done = _variants(plan), []
-    for number, variant in enumerate(variants):
-        place = out / _folder_of(number, variant)
-        write_tables(tables_of(plan, store, variant), place)
-        is_last = number == len(variants) - 1
-        how = judging if is_last else replace(judging, verify=False, report=False, measures=_measures(variant))
-        judged = judge(place, place / RESULT, corpus, how, bar=bar)
-        done.append(_Step(variant, _folder_of(number, variant), judged.evaluation, judged.passed, judged.verified))
-    return done
+    """Evaluate every configuration; of the last, the whole pipeline, everything is computed, and it gets a page."""
+    variants = _variants(plan)
+    steps = [
+        _Step(plan, store, corpus, out, number, variant, replace(judging, report=False, measures=_measures(variant)))
+        for number, variant in enumerate(variants)
+    ]
+    steps[-1] = replace(steps[-1], judging=judging)
+    _all_done([partial(_judge, step) for step in reversed(steps)], workers, bar, "judging")  # the longest first
+    return steps
+
+
+def _judge(step: _Step, bar: Bar = no_bar) -> None:
+    place = step.result.parent
+    write_tables(tables_of(step.plan, step.store, step.variant), place)
+    judge(place, step.result, step.corpus, replace(step.judging, verify=False), bar=bar)
+
+
+def _all_done(tasks: Sequence[Callable[..., None]], workers: int, bar: Bar, words: str) -> None:
+    """Do all tasks, some at a time in processes of their own, or each after the other here."""
+    if workers == 1:
+        for task in tasks:
+            task(bar=bar)
+        return
+    with bar(words):
+        in_processes(_do, tasks, workers=min(workers, len(tasks)), look=lambda: None)
+
+
+def _do(task: Callable[[], None]) -> None:
+    task()
 
 
 def _over_seeds(
-    runs: Sequence[tuple[Config, Plan]], corpus: ConfiguredCorpus, out: Path, *, workers: int | None, bar: Bar
+    runs: Sequence[tuple[Config, Plan]], corpus: ConfiguredCorpus, out: Path, *, workers: int, bar: Bar
 ) -> dict[str, dict[str, list[float]]]:
     """The point figures of every configuration under other seeds: other folds, other draws, the same posts."""
     values: dict[str, dict[str, list[float]]] = {}
+    quick = Judging(resamples=0, verify=False, report=False, measures=COLUMNS)
     for other, plan in runs:
-        place = out / "seeds" / str(other.protocol.seed)
+        seed = str(other.protocol.seed)
+        place = out / "seeds" / seed
         with scored(other, plan, place, resume=True, workers=workers, bar=bar) as store:
-            for number, variant in enumerate(_variants(plan)):
-                tables = place / _folder_of(number, variant)
-                write_tables(tables_of(plan, store, variant), tables)
-                quick = Judging(resamples=0, verify=False, report=False, measures=_measures(variant))
-                evaluation = judge(tables, tables / RESULT, corpus, quick, bar=bar).evaluation
-                _keep(tables / RESULT, out / SPREAD / str(other.protocol.seed) / f"{tables.name}.csv")
-                for name, estimate in _figures(evaluation, variant).items():
-                    values.setdefault(variant.name, {}).setdefault(name, []).append(estimate.value)
+            for step in _judge_all(plan, store, corpus, place, judging=quick, workers=workers, bar=bar):
+                _keep(step.result, out / SPREAD / seed / f"{step.result.parent.name}.csv")
+                for name, estimate in step.figures().items():
+                    values.setdefault(step.variant.name, {}).setdefault(name, []).append(estimate.value)
     return values
 
 
@@ -192,62 +237,74 @@ def _measures(variant: Variant) -> tuple[str, ...]:
     return (*SHARED, *SELECTION) if variant.choices.rule is not None else COLUMNS
 
 
-def _figures(evaluation: Evaluation, variant: Variant) -> dict[str, Estimate]:
-    """What a configuration has: without a selection no evidence recall, without states no alerts."""
-    return {name: evaluation[name] for name in _measures(variant) if name in evaluation}
-
-
-def _rows(
-    judged: list[_Step], out: Path, judging: Judging, spread: Mapping[str, Mapping[str, list[float]]]
-) -> tuple[Row, ...]:
-    gained = _deltas(judged, out, judging)
+def _rows(steps: Sequence[_Step], out: Path, spread: Mapping[str, Mapping[str, list[float]]]) -> tuple[Row, ...]:
+    gained = _gains(out)
     rows = []
-    for step in judged:
-        figures = _figures(step.evaluation, step.variant)
+    for step in steps:
+        figures = step.figures()
         others = spread.get(step.variant.name, {})
         seeds = {name: stdev([figures[name].value, *values]) for name, values in others.items() if name in figures}
-        rows.append(Row(step.variant.name, step.folder, figures, gained.get(step.variant.name, {}), seeds))
+        rows.append(Row(step.variant.name, step.name, figures, gained.get(step.variant.name, {}), seeds))
     return tuple(rows)
 
 
-def _deltas(judged: list[_Step], out: Path, judging: Judging) -> dict[str, dict[str, Gain]]:
-    """Paired deltas between successive configurations: of what all have, then of what is selected."""
-    gains: dict[str, dict[str, Gain]] = {}
-    if judging.resamples == 0:
-        return gains
-    steps = [step for step in judged if step.variant.cuts]
-    selecting = [step for step in steps if step.variant.selects != "nothing"]
-    for name, some, measures in (("ranking", steps, SHARED), ("selection", selecting, SELECTION)):
-        comparison = _compared(some, out, f"comparison-{name}", measures, judging, successive=True)
-        for delta in comparison.deltas:
-            if delta.family == "measures" and delta.delta is not None:
-                gains.setdefault(delta.system, {})[delta.name] = (delta.delta, delta.ci)
-    if judged[0] not in steps:  # the one-liner against the whole pipeline
-        _compared([judged[0], judged[-1]], out, "comparison-baseline", SHARED, judging, successive=False)
-    return gains
+def _verify_and_compare(steps: Sequence[_Step], *, judging: Judging, workers: int, bar: Bar) -> None:
+    """Verify the whole pipeline, and compare: what all have, then what is selected, then the whole with the one-liner."""
+    tasks: list[Callable[..., None]] = [partial(_verify, steps[-1].result)] if judging.verify else []
+    if judging.resamples:
+        cutting = [step for step in steps if step.variant.cuts]
+        selecting = [step for step in cutting if step.variant.selects != "nothing"]
+        tasks += [
+            _comparison(cutting, "ranking", SHARED, judging),
+            _comparison(selecting, "selection", SELECTION, judging),
+        ]
+        if not steps[0].variant.cuts:
+            tasks.append(_comparison([steps[0], steps[-1]], "baseline", SHARED, judging))
+    _all_done(tasks, workers, bar, "verifying and comparing")
 
 
-def _compared(
-    steps: list[_Step], out: Path, name: str, measures: tuple[str, ...], judging: Judging, *, successive: bool
-) -> Comparison:
-    ensure_writable(out / name, force=True)
-    return workflow.compare(
-        *(out / step.folder / RESULT for step in steps),
+def _verify(result: Path, bar: Bar = no_bar) -> None:
+    with bar("verifying") as progress:
+        verify_result(result, progress=progress)
+
+
+def _comparison(steps: Sequence[_Step], name: str, measures: tuple[str, ...], judging: Judging) -> Callable[..., None]:
+    compare = partial(
+        workflow.compare,
+        *(step.result for step in steps),
         names=[step.variant.name for step in steps],
         measures=measures,
         resamples=judging.resamples,
-        successive=successive,
-        out=out / name,
+        successive=name != "baseline",
+        out=steps[0].out / f"comparison-{name}",
         force=True,
         report=judging.report,
     )
+    return partial(_compare, compare)
 
 
-def _gamma_points(evaluation: Evaluation) -> Iterator[dict[str, Any]]:
-    for curve in evaluation.curves:
-        if curve.name == "gamma_sweep":
-            for values in zip(*curve.columns.values(), strict=True):
-                yield dict(zip(curve.columns, values, strict=True))
+def _compare(compare: Callable[..., Comparison], bar: Bar = no_bar) -> None:
+    with bar("comparing") as progress:
+        compare(progress=progress)
+
+
+def _gains(out: Path) -> dict[str, dict[str, Gain]]:
+    """Paired deltas between successive configurations."""
+    gains: dict[str, dict[str, Gain]] = {}
+    for name in ("ranking", "selection"):
+        path = out / f"comparison-{name}" / "comparison.json"
+        for delta in loads(path.read_bytes())["deltas"] if path.exists() else ():
+            if delta["family"] == "measures" and delta["delta"] is not None:
+                gains.setdefault(delta["system"], {})[delta["name"]] = (
+                    delta["delta"],
+                    delta["ci"] and tuple(delta["ci"]),
+                )
+    return gains
+
+
+def _gamma_points(result: Path) -> list[dict[str, Any]]:
+    path = result / "figures" / "gamma_sweep.csv"
+    return pl.read_csv(path).to_dicts() if path.exists() else []
 
 
 def _grid_points(thresholds: Path) -> Iterator[dict[str, Any]]:

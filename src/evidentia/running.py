@@ -41,7 +41,7 @@ from evidentia.tables import DatasetCard, load_card, read_run
 from evidentia.verify.course import Verification
 from evidentia.verifying import verify_result
 
-RESULT, MANIFEST = "result", "manifest.json"
+RESULT, MANIFEST, VERIFICATION = "result", "manifest.json", "verification.json"
 SCHEMA = "evidentia.run/1"
 _PIECE = 4096  # sentences whose tokens are embedded together
 
@@ -66,15 +66,7 @@ class Judged:
     @property
     def verified(self) -> str | None:
         """What the second implementation found, in words; None where it was not asked."""
-        verification = self.verification
-        if verification is None:
-            return None
-        words = counted(len(verification.mismatches), "MISMATCH", "MISMATCHES")
-        if not verification.comparisons:
-            words = "nothing was compared"
-        elif verification.passed:
-            words = "everything matches"
-        return f"verified by a second implementation: {verification.comparisons:,} comparisons, {words}"
+        return verified(self.folder)
 
     @property
     def passed(self) -> bool:
@@ -221,12 +213,25 @@ def has_passed(result: Path) -> bool:
     """What a result says of itself; one that cannot be read has not passed."""
     try:
         sound = all(check["status"] != "failed" for check in loads((result / "summary.json").read_bytes())["checks"])
-        if not (result / "verification.json").exists():
+        if not (result / VERIFICATION).exists():
             return sound
-        verification = loads((result / "verification.json").read_bytes())
+        verification = loads((result / VERIFICATION).read_bytes())
         return sound and verification["comparisons"] > 0 and not verification["mismatches"]
     except (OSError, ValueError, KeyError, TypeError):
         return False
+
+
+def verified(result: Path) -> str | None:
+    """What the second implementation found, in words; None where it was not asked."""
+    if not (result / VERIFICATION).exists():
+        return None
+    verification = loads((result / VERIFICATION).read_bytes())
+    comparisons, words = verification["comparisons"], "everything matches"
+    if not comparisons:
+        words = "nothing was compared"
+    elif verification["mismatches"]:
+        words = counted(len(verification["mismatches"]), "MISMATCH", "MISMATCHES")
+    return f"verified by a second implementation: {comparisons:,} comparisons, {words}"
 
 
 def scored(
