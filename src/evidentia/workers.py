@@ -1,4 +1,4 @@
-"""Work in processes of its own: a worker says nothing before it has its work, and none outlives the command."""
+"""Work in other processes: a worker says nothing before it has work, does one piece after the other, and never outlives us."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ RESUME = "What was done is kept: continue with --resume, perhaps with fewer --wo
 # Only the standard library until all of the work has come: a parent that was killed meanwhile is no error of ours to print.
 _BOOT = """
 import os, sys
-size, work = sys.stdin.buffer.readline(), sys.stdin.buffer.read()
+size = sys.stdin.buffer.readline()
+work = sys.stdin.buffer.read(int(size or 0))
 if not size or len(work) != int(size):
     os._exit(1)
 sys.path[:] = {path!r}
@@ -35,40 +36,45 @@ serve(work, parent={parent})
 
 
 class Workers:
-    """Processes that each do one piece of work, started by threads that wait for them.
+    """Processes that do pieces of work, as many as threads ask at a time.
 
-    A thread must have called ``block_signals`` before it starts one. ``advice`` says what to do where one was killed.
+    A thread must have called ``block_signals`` before it asks. ``advice`` says what to do where one was killed.
     """
 
     def __init__(self, advice: str = RESUME) -> None:
         self._advice = advice
         self._running: set[subprocess.Popen[bytes]] = set()
-        self._starting = threading.Lock()
+        self._idle: list[subprocess.Popen[bytes]] = []
+        self._lock = threading.Lock()
         self._stopped = False
 
     def run(self, function: Callable[[Any], None], argument: Any) -> None:
-        """Call a function in a new process and raise what went wrong there, if anything did."""
+        """Call a function in another process and raise what went wrong there, if anything did."""
         work = pickle.dumps((function, argument))
-        process = self._start()
+        process = self._free()
+        assert process.stdin is not None
+        assert process.stdout is not None
         try:
-            answer, _ = process.communicate(b"%d\n" % len(work) + work)
-        finally:
-            self._running.discard(process)
-        try:
-            error, trace = pickle.loads(answer)
-        except (EOFError, pickle.UnpicklingError):
+            process.stdin.write(b"%d\n" % len(work) + work)
+            process.stdin.flush()
+            error, trace = pickle.load(process.stdout)
+        except (OSError, ValueError, EOFError, pickle.UnpicklingError):
             raise OutputError(f"A worker was killed (not enough memory?). {self._advice}") from None
+        self._idle.append(process)
         if error is not None:
             raise error from (None if trace is None else RuntimeError(trace))  # shown where EVIDENTIA_DEBUG asks for it
 
-    def _start(self) -> subprocess.Popen[bytes]:
+    def _free(self) -> subprocess.Popen[bytes]:
+        """A process without work, a new one if need be."""
         boot = _BOOT.format(path=sys.path, parent=os.getpid())
         flags: list[str] = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
         # one thread each: more of them than cores would wait for each other, busily
         env = {**os.environ, **dict.fromkeys(_THREADS, "1")}
-        with self._starting:
+        with self._lock:
             if self._stopped:
                 raise OutputError("The workers were stopped.")
+            if self._idle:
+                return self._idle.pop()
             try:
                 process = subprocess.Popen(
                     [sys.executable, *flags, "-c", boot], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env
@@ -80,10 +86,12 @@ class Workers:
 
     def stop(self) -> None:
         """Kill all workers, and start no more."""
-        with self._starting:
+        with self._lock:
             self._stopped = True
-            for process in list(self._running):
+            for process in self._running:
                 process.kill()
+            for process in self._running:
+                process.wait()
 
 
 def in_processes(
@@ -127,26 +135,34 @@ def block_signals() -> None:
 
 
 def serve(work: bytes, *, parent: int) -> None:
-    """In a worker: do the work and answer on what was standard output, which goes to standard error from now on.
+    """In a worker: do the work and what comes after it, and answer on what was standard output.
 
-    A bug goes back as its kind and place: an exception's words may hold text, or not travel.
+    What is printed goes to standard error from now on.
     """
     end_with(parent)
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
+    while work:
+        answer = _answer(work)
+        try:
+            pickle.dump(answer, answers)
+            answers.flush()
+        except OSError:  # nobody listens any more
+            os._exit(1)
+        size = sys.stdin.buffer.readline()
+        work = sys.stdin.buffer.read(int(size or 0))
+
+
+def _answer(work: bytes) -> tuple[Exception | None, str | None]:
+    """Do a piece of work. A bug goes back as its kind and place: an exception's words may hold text, or not travel."""
     try:
         function, argument = pickle.loads(work)
         function(argument)
-        answer: tuple[Exception | None, str | None] = (None, None)
     except (EvidentiaError, MemoryError) as error:
-        answer = (error, None)
+        return error, None
     except Exception as error:
-        answer = (WorkerError(place_of(error)), traceback.format_exc())
-    try:
-        with answers:
-            pickle.dump(answer, answers)
-    except OSError:  # nobody listens any more
-        os._exit(1)
+        return WorkerError(place_of(error)), traceback.format_exc()
+    return None, None
 
 
 def end_with(parent: int) -> None:

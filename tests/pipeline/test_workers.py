@@ -48,6 +48,25 @@ def test_a_worker_that_is_not_told_all_of_its_work_says_nothing() -> None:
     assert ended.stderr == b"x" * 200 + b"\n"  # what a library prints does not get into the answer
 
 
+def test_a_worker_does_one_piece_after_the_other() -> None:
+    pieces = [pickle.dumps((print, word)) for word in ("one", "two")]
+    whole = b"".join(b"%d\n" % len(piece) + piece for piece in pieces)
+    ended = boot(whole, os.getpid())
+    assert ended.returncode == 0
+    assert ended.stderr == b"one\ntwo\n"
+    assert ended.stdout == pickle.dumps((None, None)) * 2
+
+
+def test_a_process_is_asked_again() -> None:
+    same = Workers()
+    same.run(remember, "x")
+    same.run(expect, "x")
+    with pytest.raises(WorkerError, match="AssertionError"):
+        same.run(expect, "y")
+    same.run(expect, "x")  # also after an error
+    same.stop()
+
+
 def test_a_worker_whose_parent_is_gone_does_not_begin() -> None:
     work = pickle.dumps((print, "begun"))
     ended = boot(b"%d\n" % len(work) + work, 1 if os.getpid() != 1 else 2)
@@ -69,6 +88,14 @@ def test_a_parent_killed_while_it_starts_workers_leaves_no_word_and_no_worker(de
         parent.wait()
     assert gone(children)
     assert (tmp_path / "words").read_text() == ""
+
+
+def remember(word: str) -> None:
+    os.environ["EVIDENTIA_TEST_WORD"] = word
+
+
+def expect(word: str) -> None:
+    assert os.environ["EVIDENTIA_TEST_WORD"] == word
 
 
 def refuse(words: str) -> None:

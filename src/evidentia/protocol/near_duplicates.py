@@ -69,10 +69,9 @@ def _candidates(sets: list[Ints], kept: list[int], seed: int) -> Iterator[tuple[
     seen: set[tuple[int, int]] = set()
     for band in signatures.reshape(len(kept), BANDS, ROWS).swapaxes(0, 1):
         _, bucket = np.unique(band, axis=0, return_inverse=True)
-        order = np.argsort(bucket, kind="stable")
-        ends = np.flatnonzero(np.diff(bucket[order])) + 1
-        for members in np.split(order, ends):
-            fresh = set(combinations([kept[at] for at in members.tolist()], 2)) - seen
+        order, sizes = np.argsort(bucket, kind="stable"), np.bincount(bucket)
+        for last, size in zip(np.cumsum(sizes)[sizes > 1].tolist(), sizes[sizes > 1].tolist(), strict=True):
+            fresh = set(combinations([kept[at] for at in order[last - size : last].tolist()], 2)) - seen
             seen |= fresh
             yield from sorted(fresh)
 
