@@ -304,7 +304,7 @@ def _gains(out: Path) -> dict[str, dict[str, Gain]]:
 
 def _gamma_points(result: Path) -> list[dict[str, Any]]:
     path = result / "figures" / "gamma_sweep.csv"
-    return pl.read_csv(path).to_dicts() if path.exists() else []
+    return pl.read_csv(path.read_bytes()).to_dicts() if path.exists() else []  # a path may look like a pattern
 
 
 def _grid_points(thresholds: Path) -> Iterator[dict[str, Any]]:
