@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
+from evidentia.array_types import Bools, Floats
 from evidentia.verify.folder import ResultFolder
 
 
@@ -60,6 +63,16 @@ class Query:
         """Where the gold sentences stand in the ranking, from 1 on; those that were not ranked are not among them."""
         gold = set(self.gold or ())
         return [rank for rank, uid in enumerate(self.ranked or (), 1) if uid in gold]
+
+    @cached_property
+    def candidate_scores(self) -> Floats:
+        """What sweeps over candidates read: the node probability where there is one, else the score."""
+        return np.array([c.score if c.node_prob is None else c.node_prob for c in self.candidates or ()], np.float64)
+
+    @cached_property
+    def candidate_marks(self) -> Bools:
+        """Which candidates are gold."""
+        return np.array([candidate.gold for candidate in self.candidates or ()], bool)
 
 
 def read_queries(folder: ResultFolder) -> list[Query]:

@@ -47,9 +47,8 @@ class SweptCurve:
 
 def found_within(passed: Passed, rates: Floats) -> Floats:
     """The share found with a false positive rate of at most so much; undefined with one class."""
-    alarms = passed.alarms / np.maximum(passed.negatives, 1)
-    within = np.array([np.searchsorted(column, rates, side="right") for column in alarms.T.copy()]).T
-    hits = np.take_along_axis(np.concatenate([np.zeros((1, alarms.shape[1])), passed.hits]), within, axis=0)
+    within = np.array([np.searchsorted(column, rates, side="right") for column in passed.rate.T.copy()]).T
+    hits = np.take_along_axis(np.concatenate([np.zeros((1, within.shape[1])), passed.hits]), within, axis=0)
     return over(hits, np.broadcast_to(np.where(passed.negatives > 0, passed.positives, 0.0), hits.shape))
 
 
@@ -171,7 +170,7 @@ def _sweep(study: Study, rows: Bools) -> ThresholdSweep:
 
 def _curve_of(curve: SweptCurve, study: Study, rows: Bools) -> list[float | None]:
     """The curve over some queries as they are; None where it is undefined."""
-    values = curve.read(_sweep(study, rows).passed(np.ones((len(study.posts), 1))), curve.grid)[:, 0]
+    values = curve.read(_sweep(study, rows).passed(np.ones((len(study.posts), 1), np.int32)), curve.grid)[:, 0]
     return [None if np.isnan(value) else value for value in values.tolist()]
 
 
@@ -181,7 +180,7 @@ def _replicates(study: Study, settings: Settings, progress: Progress | None) -> 
     values = {curve.path: np.empty((len(curve.grid), settings.resamples)) for curve in CURVES}
 
     def work(rows: slice, weights: Floats) -> None:
-        passed = sweep.passed(weights)
+        passed = sweep.passed(weights.astype(np.int32))
         for curve in CURVES:
             values[curve.path][:, rows] = curve.read(passed, curve.grid)
 

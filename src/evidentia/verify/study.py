@@ -154,9 +154,9 @@ class Study:
         return self.once("candidates", self._candidates)
 
     def _candidates(self) -> Units:
-        pairs = [(at, c) for at, query in enumerate(self.queries) for c in query.candidates or ()]
-        score = np.array([c.score if c.node_prob is None else c.node_prob for _, c in pairs], np.float64)
-        return Units(score, np.array([c.gold for _, c in pairs], bool), np.array([at for at, _ in pairs], np.int64))
+        scores, marks = [query.candidate_scores for query in self.queries], [q.candidate_marks for q in self.queries]
+        owner = np.repeat(np.arange(len(self)), [len(score) for score in scores])
+        return Units(np.concatenate([np.zeros(0), *scores]), np.concatenate([np.zeros(0, bool), *marks]), owner)
 
     def _floats(self, of: Callable[[Query], float | None]) -> Floats:
         return np.array([np.nan if (value := of(query)) is None else value for query in self.queries], np.float64)
@@ -240,8 +240,8 @@ class Study:
 
     def operating_points(self, rows: Bools) -> list[Point]:
         """What every score of some queries gives as a threshold, the highest first; all pass the last."""
-        units = self.units("query")
-        return operating_points(units.score[rows].tolist(), units.label[rows].tolist())
+        units, key = self.units("query"), ("operating points", np.packbits(rows).tobytes())
+        return self.once(key, lambda: operating_points(units.score[rows].tolist(), units.label[rows].tolist()))
 
     def decisions(self, args: Args) -> Ints:
         """Yes (1) or no (0) of every query at the operating point; -1 where a fold has no threshold."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -59,7 +60,7 @@ def operating_points(scores: Sequence[float], labels: Sequence[bool]) -> list[Po
 def best_point(points: Sequence[Point], budget: Decimal) -> Point | None:
     """Most true positives among the points with FPR within budget, and then the largest threshold; None rejects all."""
     negatives = points[-1].fp if points else 0
-    allowed = Fraction(budget) * negatives
+    allowed = math.floor(Fraction(budget) * negatives)
     best: Point | None = None
     for point in points:
         if point.fp <= allowed and point.tp > (best.tp if best else 0):
