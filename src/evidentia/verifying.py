@@ -11,6 +11,7 @@ from pathlib import Path
 from evidentia.checks import check_again
 from evidentia.errors import InputError
 from evidentia.report.page.differences import text_differences
+from evidentia.report.page.engine import engine
 from evidentia.report.page.redraw import ComparedReport, check_claim, compare_report, draw_again, restate
 from evidentia.report.page.texts import read_texts
 from evidentia.results import loads
@@ -99,6 +100,8 @@ def verify_result(
         raise InputError(f"The sample has {sample} posts. Give 0 or more.")
     places = {role: Path(place) for role, place in (tables or {}).items()}
     sources = Sources(places, sample, None if scratch is None else Path(scratch))
+    if any((folder / "figures").glob("*.svg")):
+        engine()  # starts while the numbers are made again
     verification = verify_numbers(folder, progress, inputs=None if inputs is None else Path(inputs), sources=sources)
     if not is_plain(folder):
         report = ComparedReport()  # nothing is read through a link or from a device

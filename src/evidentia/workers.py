@@ -45,8 +45,8 @@ class Workers:
         self._starting = threading.Lock()
         self._stopped = False
 
-    def run(self, function: Callable[[Any], None], argument: Any) -> None:
-        """Call a function in a new process and raise what went wrong there, if anything did."""
+    def run(self, function: Callable[[Any], Any], argument: Any) -> Any:
+        """What a function returns in a new process; raises what went wrong there, if anything did."""
         work = pickle.dumps((function, argument))
         process = self._start()
         try:
@@ -54,11 +54,12 @@ class Workers:
         finally:
             self._running.discard(process)
         try:
-            error, trace = pickle.loads(answer)
+            error, trace, value = pickle.loads(answer)
         except (EOFError, pickle.UnpicklingError):
             raise OutputError(f"A worker was killed (not enough memory?). {self._advice}") from None
         if error is not None:
             raise error from (None if trace is None else RuntimeError(trace))  # shown where EVIDENTIA_DEBUG asks for it
+        return value
 
     def _start(self) -> subprocess.Popen[bytes]:
         boot = _BOOT.format(path=sys.path, parent=os.getpid())
@@ -127,12 +128,11 @@ def serve(work: bytes, *, parent: int) -> None:
     os.dup2(2, 1)
     try:
         function, argument = pickle.loads(work)
-        function(argument)
-        answer: tuple[Exception | None, str | None] = (None, None)
+        answer: tuple[Exception | None, str | None, Any] = (None, None, function(argument))
     except (EvidentiaError, MemoryError) as error:
-        answer = (error, None)
+        answer = (error, None, None)
     except Exception as error:
-        answer = (WorkerError(place_of(error)), traceback.format_exc())
+        answer = (WorkerError(place_of(error)), traceback.format_exc(), None)
     try:
         with answers:
             pickle.dump(answer, answers)

@@ -44,7 +44,7 @@ def test_a_worker_that_is_not_told_all_of_its_work_says_nothing() -> None:
         ended = boot(whole[:cut], os.getpid())
         assert (ended.returncode, ended.stdout, ended.stderr) == (1, b"", b""), cut
     ended = boot(whole, os.getpid())
-    assert pickle.loads(ended.stdout) == (None, None)
+    assert pickle.loads(ended.stdout) == (None, None, None)
     assert ended.stderr == b"x" * 200 + b"\n"  # what a library prints does not get into the answer
 
 

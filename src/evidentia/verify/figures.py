@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from evidentia.verify.folder import ResultFolder
 from evidentia.verify.intervals import CELLS, Basis, Settings, all_drawn, limits_of
 from evidentia.verify.limits import Pair, all_or_none, deviate, effective_posts, from_odds, percentile_limits
 from evidentia.verify.points import Points
-from evidentia.verify.recipes import Sums, batches, over
+from evidentia.verify.recipes import Finish, Sums, batches, over
 from evidentia.verify.sheet import Cell, Sheet
 from evidentia.verify.study import Study
 from evidentia.verify.sweeps import Passed, ThresholdSweep, sweep_of
@@ -331,9 +332,15 @@ class ThresholdFigure:
         """The ratio can be infinite, which no correction for bias survives: its limits are always percentiles."""
         return self.column == "likelihood_ratio"
 
-    def finish(self, sums: Floats) -> Floats:
-        """The number from its sums."""
-        return FIGURES[self.path][self.column](sums, np.full(1, self.tau))
+    @property
+    def finish(self) -> Finish:
+        """The number from its sums: the same function at every threshold, but in the one figure that weighs by thresholds."""
+        return _finish(self.path, self.column, self.tau if self.path == DECISION else 0.0)
+
+
+@cache
+def _finish(path: str, column: str, tau: float) -> Finish:
+    return lambda sums: FIGURES[path][column](sums, np.full(1, tau))
 
 
 def _all_limits(

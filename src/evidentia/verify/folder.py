@@ -57,10 +57,9 @@ class ResultFolder:
     def rows(self, name: str) -> list[Row]:
         """The rows of a CSV file as text, with the quotes undone that keep spreadsheets from running cells."""
         with (self.path / name).open(encoding="utf-8", newline="") as file:
-            return [
-                {unquoted(key): unquoted(cell) for key, cell in row.items()}
-                for row in csv.DictReader(file, strict=True)
-            ]
+            reader = csv.reader(file, strict=True)
+            header = [unquoted(cell) for cell in next(reader, [])]
+            return [dict(zip(header, map(unquoted, row), strict=True)) for row in reader if row]
 
     def records(self, name: str) -> list[dict[str, Any]]:
         """The rows of a Parquet file."""

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from traceback import extract_tb
 from typing import Any
 
 from evidentia.errors import InputError
-from evidentia.results.estimate import Finding
 from evidentia.results.profiles import PROFILES
 from evidentia.verify.ablation import ABLATION, check_ablation, open_ablation
 from evidentia.verify.applied import check_applied
 from evidentia.verify.attribution import attribution_sheets
+from evidentia.verify.beside import Checks, Intervals, intervals_beside
 from evidentia.verify.comparison import COMPARISON, check_comparison
 from evidentia.verify.course import BROKEN, CheckCount, Course, Verification
 from evidentia.verify.figures import all_figures, asked_curves
 from evidentia.verify.files import check_hashes, check_inputs, check_listing, is_plain
 from evidentia.verify.folder import ResultFolder, read_json
-from evidentia.verify.intervals import Settings, check_intervals
+from evidentia.verify.intervals import Settings
 from evidentia.verify.points import Points, check_gaps, check_measures, check_others, expected
 from evidentia.verify.record import check_findings, check_head, check_manifest, check_stamp, check_thresholds
 from evidentia.verify.rows import check_own_values, check_rows
@@ -40,7 +40,6 @@ EARLIER = {  # they kept too little
     "evidentia.ablation-manifest/1": "too little of its steps to recompute it from. Run it again.",
 }
 Progress = Callable[[int, int], None]
-Checks = Callable[[Path], Sequence[Finding]]
 
 
 def verify_folder(
@@ -188,6 +187,13 @@ def verify_carried(path: Path, progress: Progress | None = None, *, checks: Chec
 
 
 def _verify_evidence(folder: ResultFolder, course: Course, progress: Progress | None, checks: Checks | None) -> None:
+    with intervals_beside(folder, checks) as check_all_intervals:
+        _verify_numbers(folder, course, progress, checks, check_all_intervals)
+
+
+def _verify_numbers(
+    folder: ResultFolder, course: Course, progress: Progress | None, checks: Checks | None, intervals: Intervals
+) -> None:
     course.check("settings", lambda tally: check_manifest(folder, tally))
     read: list[Points] = []
 
@@ -215,7 +221,7 @@ def _verify_evidence(folder: ResultFolder, course: Course, progress: Progress | 
     course.check("figures", lambda tally: _check_figures(folder, points, paths, tally, progress))
     if not folder.carried:
         course.check("listing", lambda tally: check_listing(folder, paths, tally))
-    course.check("intervals", lambda tally: check_intervals(folder, study, tally, progress))
+    course.check("intervals", lambda tally: intervals(study, tally, progress))
 
 
 def _twins_work(points: Points, course: Course, progress: Progress | None) -> bool:
