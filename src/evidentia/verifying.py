@@ -102,13 +102,20 @@ def verify_result(
     sources = Sources(places, sample, None if scratch is None else Path(scratch))
     if any((folder / "figures").glob("*.svg")):
         engine()  # starts while the numbers are made again
-    verification = verify_numbers(folder, progress, inputs=None if inputs is None else Path(inputs), sources=sources)
+    compared: list[ComparedReport] = []
+    verification = verify_numbers(
+        folder,
+        progress,
+        inputs=None if inputs is None else Path(inputs),
+        sources=sources,
+        meanwhile=lambda sound: compared.append(_report_of(folder, sentences, sound=sound)),
+    )
     if not is_plain(folder):
         report = ComparedReport()  # nothing is read through a link or from a device
     elif (folder / ABLATION).is_file():
         verification, report = _with_parts(verification, folder, progress), _ablation_report(folder)
     else:
-        report = _report_of(folder, sentences, sound=verification.passed)
+        report = compared[0] if compared else _report_of(folder, sentences, sound=verification.passed)
     if redraw and report.not_compared:
         draw_again(folder, report)
         report = _report_of(folder, sentences, sound=verification.passed)

@@ -18,33 +18,21 @@ from evidentia.workers import Workers, block_signals
 
 VALUES = 4_000_000  # replicate values; fewer are there before a process has started
 Checks = Callable[[Path], Sequence[Finding]]
-Intervals = Callable[[Study, Tally, Progress | None], None]
 
 
 @contextmanager
-def intervals_beside(folder: ResultFolder, checks: Checks | None) -> Iterator[Intervals]:
-    """What checks the intervals of a result: it waits for a process that has begun here, or does the work itself.
+def intervals_beside(folder: ResultFolder, checks: Checks | None) -> Iterator[Future[Tally] | None]:
+    """The comparisons of all intervals, made in a process that has begun; None where that does not pay.
 
-    The process knows the measures of the module of ``checks`` and no others, and nobody sees it fail. So only a result in
-    which it finds everything as it should be counts; else the check is made again here.
+    The process knows the measures that come with ``checks``, and no others.
     """
-
-    def check(study: Study, tally: Tally, progress: Progress | None) -> None:
-        found = None if future is None else _answer(future)
-        if found is None or found.mismatches:
-            check_intervals(folder, study, tally, progress)
-        else:
-            tally.comparisons += found.comparisons
-
-    future: Future[Tally] | None = None
     if checks is None or (os.cpu_count() or 1) < 2 or _values(folder) < VALUES:
-        yield check
+        yield None
         return
     workers = Workers()
     with ThreadPoolExecutor(1, initializer=block_signals) as waiting:
         try:
-            future = waiting.submit(workers.run, check_there, (folder, checks))
-            yield check
+            yield waiting.submit(workers.run, check_there, (folder, checks))
         finally:
             workers.stop()
 
@@ -55,15 +43,22 @@ def _values(folder: ResultFolder) -> int:
     return len(entries) * resamples if isinstance(entries, dict) and isinstance(resamples, int) else 0
 
 
-def _answer(future: Future[Tally]) -> Tally | None:
-    try:
-        return future.result()
-    except Exception:
-        return None
-
-
 def check_there(work: tuple[ResultFolder, Checks]) -> Tally:
     """In the process: the intervals of a result, from its files."""
     folder, tally = work[0], Tally()
     check_intervals(folder, read_study(folder), tally)
     return tally
+
+
+def check_here(
+    begun: Future[Tally] | None, folder: ResultFolder, study: Study, tally: Tally, progress: Progress | None
+) -> None:
+    """Take over what a process found. Only that everything is as it should be counts, else the check is made here."""
+    try:
+        made = Tally() if begun is None else begun.result()
+    except Exception:  # whatever ended it, it was not the result that is checked
+        made = Tally()
+    if made.comparisons and not made.mismatches:
+        tally.comparisons += made.comparisons
+    else:
+        check_intervals(folder, study, tally, progress)
