@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -45,6 +46,7 @@ def _values(folder: ResultFolder) -> int:
 
 def check_there(work: tuple[ResultFolder, Checks]) -> Tally:
     """In the process: the intervals of a result, from its files."""
+    gc.disable()  # the process ends with its answer
     folder, tally = work[0], Tally()
     check_intervals(folder, read_study(folder), tally)
     return tally

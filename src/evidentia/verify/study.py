@@ -15,7 +15,7 @@ from evidentia.results.measure import Args
 from evidentia.results.names import Cut
 from evidentia.verify.evidence import Query, read_queries, read_tune
 from evidentia.verify.folder import ResultFolder, as_numbers, naturally
-from evidentia.verify.tuning import Point, TunedThreshold, decide, operating_points, tune_thresholds
+from evidentia.verify.tuning import Point, TunedThreshold, operating_points, score_of, tune_thresholds
 
 T = TypeVar("T")
 Group = tuple[tuple[str, str], ...]
@@ -202,7 +202,7 @@ class Study:
 
     def clusters(self, rows: Bools) -> int:
         """From how many posts the given queries come."""
-        return len(np.unique(self.post[rows]))
+        return int(np.count_nonzero(np.bincount(self.post[rows])))
 
     @cached_property
     def tuned_by_prob(self) -> bool:
@@ -256,9 +256,14 @@ class Study:
         return self.once(("tuned", cut), lambda: self._tuned(cut))
 
     def _tuned(self, cut: Cut) -> Ints:
-        chosen = self.thresholds(cut)
-        answers = (decide(chosen, query, by_prob=self.tuned_by_prob) for query in self.queries)
-        return np.array([-1 if answer is None else int(answer) for answer in answers], np.int64)
+        chosen, by_prob = self.thresholds(cut), self.tuned_by_prob
+        score = self.once(("tuned scores", by_prob), lambda: self._floats(lambda query: score_of(query, by_prob)))
+        answers = np.empty(len(self), np.int64)
+        for fold in set(self.column("fold").tolist()):
+            threshold, mine = chosen[str(fold)], np.equal(self.column("fold"), fold).astype(bool)
+            none = 0 if threshold.usable else -1
+            answers[mine] = none if threshold.value is None else score[mine] >= threshold.value
+        return answers
 
 
 def read_study(folder: ResultFolder) -> Study:

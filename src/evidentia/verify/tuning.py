@@ -87,14 +87,6 @@ def _chosen(tune: Sequence[Query], budget: Decimal, by_prob: bool) -> TunedThres
     return TunedThreshold(best.value, None, best.tp / positives, best.fp / (len(tune) - positives), posts)
 
 
-def decide(chosen: Mapping[str, TunedThreshold], query: Query, *, by_prob: bool) -> bool | None:
-    """The yes or no of a query at its fold's threshold; None where the fold cannot be tuned."""
-    threshold = chosen[str(query.fold)]
-    if not threshold.usable:
-        return None
-    return threshold.value is not None and score_of(query, by_prob) >= threshold.value
-
-
 def score_of(query: Query, by_prob: bool) -> float:
     """The score that TUNE and EVAL have in common."""
     score = query.prob if by_prob else query.detection_score
