@@ -19,9 +19,10 @@ family = TwinFamily("detection", {**dict.fromkeys(("TP", "FP", "FN", "TN"), COUN
 
 
 def auroc(passed: Passed, args: Args) -> Floats:
-    """Pairs of a positive and a negative in the right order, ties one half."""
-    below = passed.negatives - passed.alarms + passed.tied / 2
-    return over(np.einsum("tr,tr->r", passed.gained, below), passed.positives * passed.negatives)
+    """Pairs of a positive and a negative in the right order, ties one half; each pair is counted twice."""
+    wrong = np.einsum("tr,tr->r", passed.gained, 2 * passed.alarms - passed.tied, dtype=np.float64)
+    pairs = 2 * passed.positives * passed.negatives
+    return over(pairs - wrong, pairs)
 
 
 def auprc(passed: Passed, args: Args) -> Floats:
