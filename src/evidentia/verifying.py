@@ -11,6 +11,7 @@ from pathlib import Path
 from evidentia.checks import check_again
 from evidentia.errors import InputError
 from evidentia.report.page.differences import text_differences
+from evidentia.report.page.engine import engine
 from evidentia.report.page.redraw import ComparedReport, check_claim, compare_report, draw_again, restate
 from evidentia.report.page.texts import read_texts
 from evidentia.results import loads
@@ -99,13 +100,22 @@ def verify_result(
         raise InputError(f"The sample has {sample} posts. Give 0 or more.")
     places = {role: Path(place) for role, place in (tables or {}).items()}
     sources = Sources(places, sample, None if scratch is None else Path(scratch))
-    verification = verify_numbers(folder, progress, inputs=None if inputs is None else Path(inputs), sources=sources)
+    if any((folder / "figures").glob("*.svg")):
+        engine()  # starts while the numbers are made again
+    compared: list[ComparedReport] = []
+    verification = verify_numbers(
+        folder,
+        progress,
+        inputs=None if inputs is None else Path(inputs),
+        sources=sources,
+        meanwhile=lambda sound: compared.append(_report_of(folder, sentences, sound=sound)),
+    )
     if not is_plain(folder):
         report = ComparedReport()  # nothing is read through a link or from a device
     elif (folder / ABLATION).is_file():
         verification, report = _with_parts(verification, folder, progress), _ablation_report(folder)
     else:
-        report = _report_of(folder, sentences, sound=verification.passed)
+        report = compared[0] if compared else _report_of(folder, sentences, sound=verification.passed)
     if redraw and report.not_compared:
         draw_again(folder, report)
         report = _report_of(folder, sentences, sound=verification.passed)

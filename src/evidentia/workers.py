@@ -48,8 +48,8 @@ class Workers:
         self._lock = threading.Lock()
         self._stopped = False
 
-    def run(self, function: Callable[[Any], None], argument: Any) -> None:
-        """Call a function in another process and raise what went wrong there, if anything did."""
+    def run(self, function: Callable[[Any], Any], argument: Any) -> Any:
+        """What a function returns in another process; raises what went wrong there, if anything did."""
         work = pickle.dumps((function, argument))
         process = self._free()
         assert process.stdin is not None
@@ -57,12 +57,13 @@ class Workers:
         try:
             process.stdin.write(b"%d\n" % len(work) + work)
             process.stdin.flush()
-            error, trace = pickle.load(process.stdout)
+            error, trace, value = pickle.load(process.stdout)
         except (OSError, ValueError, EOFError, pickle.UnpicklingError):
             raise OutputError(f"A worker was killed (not enough memory?). {self._advice}") from None
         self._idle.append(process)
         if error is not None:
             raise error from (None if trace is None else RuntimeError(trace))  # shown where EVIDENTIA_DEBUG asks for it
+        return value
 
     def _free(self) -> subprocess.Popen[bytes]:
         """A process without work, a new one if need be."""
@@ -153,16 +154,15 @@ def serve(work: bytes, *, parent: int) -> None:
         work = sys.stdin.buffer.read(int(size or 0))
 
 
-def _answer(work: bytes) -> tuple[Exception | None, str | None]:
+def _answer(work: bytes) -> tuple[Exception | None, str | None, Any]:
     """Do a piece of work. A bug goes back as its kind and place: an exception's words may hold text, or not travel."""
     try:
         function, argument = pickle.loads(work)
-        function(argument)
+        return None, None, function(argument)
     except (EvidentiaError, MemoryError) as error:
-        return error, None
+        return error, None, None
     except Exception as error:
-        return WorkerError(place_of(error)), traceback.format_exc()
-    return None, None
+        return WorkerError(place_of(error)), traceback.format_exc(), None
 
 
 def end_with(parent: int) -> None:

@@ -44,7 +44,7 @@ def test_a_worker_that_is_not_told_all_of_its_work_says_nothing() -> None:
         ended = boot(whole[:cut], os.getpid())
         assert (ended.returncode, ended.stdout, ended.stderr) == (1, b"", b""), cut
     ended = boot(whole, os.getpid())
-    assert pickle.loads(ended.stdout) == (None, None)
+    assert pickle.loads(ended.stdout) == (None, None, None)
     assert ended.stderr == b"x" * 200 + b"\n"  # what a library prints does not get into the answer
 
 
@@ -54,7 +54,7 @@ def test_a_worker_does_one_piece_after_the_other() -> None:
     ended = boot(whole, os.getpid())
     assert ended.returncode == 0
     assert ended.stderr == b"one\ntwo\n"
-    assert ended.stdout == pickle.dumps((None, None)) * 2
+    assert ended.stdout == pickle.dumps((None, None, None)) * 2
 
 
 def test_a_process_is_asked_again() -> None:

@@ -21,6 +21,7 @@ family = TwinFamily(
 )
 FLAT = 1e-4  # curvature below this has no step
 NONE = 1e-9  # a shorter step is rounding
+STEPS, SETTLED = 60, 1e-13  # of Newton's method for a factor, and the step that is none
 FAR = 5.0 + 5e-9  # a longer step, in log-odds or in units of the slope, is not trusted; 5 itself is, however rounded
 
 
@@ -84,15 +85,21 @@ def _debiased(sums: Floats, args: Args) -> Floats:
 
 
 def _scaled_down(gaps: Floats, errors: Floats) -> Floats:
-    """The sum of the gaps times the factor at which the expected noisy sum is the one seen: bins x replicates."""
-    seen = np.abs(gaps).sum(axis=0)
-    low, high = np.zeros(len(seen)), np.ones(len(seen))
-    for _ in range(40):
-        middle = (low + high) / 2
-        short = _expected(middle * gaps, errors) < seen
-        low, high = np.where(short, middle, low), np.where(short, high, middle)
-    noise = np.where(errors.any(axis=0), _expected(0 * gaps, errors), -1.0)
-    return np.where(noise >= seen, 0.0, np.where(noise < 0, 1.0, high) * seen)
+    """The sum of the gaps times the factor at which the expected noisy sum is the one seen: bins x replicates.
+
+    The expected sum is convex in the factor, so that Newton's method comes down to it from 1.
+    """
+    seen, noise = np.abs(gaps).sum(axis=0), _expected(0 * gaps, errors)
+    factor = np.ones(len(seen))
+    left = np.flatnonzero((noise < seen) & errors.any(axis=0))
+    for _ in range(STEPS):
+        own, error = gaps[:, left], errors[:, left]
+        step = (_expected(factor[left] * own, error) - seen[left]) / _growth(factor[left], own, error)
+        factor[left] = np.maximum(factor[left] - step, 0.0)
+        left = left[step > SETTLED]
+        if not len(left):
+            break
+    return np.where(errors.any(axis=0) & (noise >= seen), 0.0, factor * seen)
 
 
 def _expected(gaps: Floats, errors: Floats) -> Floats:
@@ -102,6 +109,15 @@ def _expected(gaps: Floats, errors: Floats) -> Floats:
     away, some = np.abs(gaps), np.where(errors > 0, errors, 1.0)
     folded = some * math.sqrt(2 / math.pi) * np.exp(-((away / some) ** 2) / 2) + away * erf(away / some / math.sqrt(2))
     total: Floats = np.where(errors > 0, folded, away).sum(axis=0)
+    return total
+
+
+def _growth(factor: Floats, gaps: Floats, errors: Floats) -> Floats:
+    """How fast the expected sum grows with a factor of the gaps."""
+    from scipy.special import erf
+
+    away, some = np.abs(gaps), np.where(errors > 0, errors, 1.0)
+    total: Floats = (away * np.where(errors > 0, erf(factor * away / some / math.sqrt(2)), 1.0)).sum(axis=0)
     return total
 
 

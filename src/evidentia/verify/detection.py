@@ -19,26 +19,26 @@ family = TwinFamily("detection", {**dict.fromkeys(("TP", "FP", "FN", "TN"), COUN
 
 
 def auroc(passed: Passed, args: Args) -> Floats:
-    """Pairs of a positive and a negative in the right order, ties one half."""
-    below = passed.negatives - passed.alarms + passed.tied / 2
-    return over((passed.gained * below).sum(axis=0), passed.positives * passed.negatives)
+    """Pairs of a positive and a negative in the right order, ties one half; each pair is counted twice."""
+    wrong = np.einsum("tr,tr->r", passed.gained, 2 * passed.alarms - passed.tied, dtype=np.float64)
+    pairs = 2 * passed.positives * passed.negatives
+    return over(pairs - wrong, pairs)
 
 
 def auprc(passed: Passed, args: Args) -> Floats:
     """The precision at every threshold, by the recall gained there; undefined with one class."""
     precision = passed.hits / np.maximum(passed.hits + passed.alarms, 1)
-    return over((passed.gained * precision).sum(axis=0), _positives_of_two_classes(passed))
+    return over(np.einsum("tr,tr->r", passed.gained, precision), _positives_of_two_classes(passed))
 
 
 def best_rate(passed: Passed, args: Args) -> Floats:
     """The most that is found with a false positive rate within budget; undefined with one class."""
-    within = passed.alarms / np.maximum(passed.negatives, 1) <= args.level
-    most = np.where(within, passed.hits, 0.0).max(axis=0, initial=0.0)
+    most = passed.hits.max(axis=0, where=passed.rate <= args.level, initial=0)
     return over(most, _positives_of_two_classes(passed))
 
 
 def _positives_of_two_classes(passed: Passed) -> Floats:
-    return np.where(passed.negatives > 0, passed.positives, 0.0)
+    return np.where(passed.negatives > 0, passed.positives, 0)
 
 
 def _prevalence(study: Study, args: Args, rows: Bools) -> dict[str, Any]:

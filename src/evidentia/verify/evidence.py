@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from evidentia.array_types import Bools, Floats
 from evidentia.verify.folder import ResultFolder
 
+COLUMNS = (
+    *("post_id", "criterion_id", "has_evidence", "fold", "prob", "raw_prob", "detection_score", "tau", "tau_neg"),
+    *("tau_pos", "state", "gold_sent_uids", "ranked_sent_uids", "selected_sent_uids"),
+)
 
-@dataclass(frozen=True)
-class Candidate:
+
+class Candidate(NamedTuple):
     """A sentence of the query's post with its score."""
 
     uid: str
@@ -61,6 +68,16 @@ class Query:
         gold = set(self.gold or ())
         return [rank for rank, uid in enumerate(self.ranked or (), 1) if uid in gold]
 
+    @cached_property
+    def candidate_scores(self) -> Floats:
+        """What sweeps over candidates read: the node probability where there is one, else the score."""
+        return np.array([c.score if c.node_prob is None else c.node_prob for c in self.candidates or ()], np.float64)
+
+    @cached_property
+    def candidate_marks(self) -> Bools:
+        """Which candidates are gold."""
+        return np.array([candidate.gold for candidate in self.candidates or ()], bool)
+
 
 def read_queries(folder: ResultFolder) -> list[Query]:
     """The evaluated queries in the order of the file."""
@@ -72,7 +89,8 @@ def read_queries(folder: ResultFolder) -> list[Query]:
 def read_plain_queries(folder: ResultFolder, by: Iterable[str] = (), name: str = "per_query.csv") -> list[Query]:
     """The queries of a folder that may have no manifest, with the named slices."""
     candidates = _candidates(folder) if folder.has("candidates.parquet") else None
-    return [query_of(row, by, candidates) for row in folder.rows(name)]
+    by = list(by)
+    return [query_of(row, by, candidates) for row in folder.rows(name, {*COLUMNS, *by})]
 
 
 def read_tune(folder: ResultFolder) -> list[Query]:
@@ -121,9 +139,12 @@ def _number(cell: object) -> float | None:
 
 
 def _candidates(folder: ResultFolder) -> dict[tuple[str, str], list[Candidate]]:
-    candidates: dict[tuple[str, str], list[Candidate]] = {}
-    for row in folder.records("candidates.parquet"):
-        if row.get("split") in {None, "EVAL"}:
-            candidate = Candidate(str(row["sent_uid"]), float(row["score"]), bool(row["is_gold"]), row.get("node_prob"))
-            candidates.setdefault((str(row["post_id"]), str(row["criterion_id"])), []).append(candidate)
+    columns, candidates = folder.columns("candidates.parquet"), dict[tuple[str, str], list[Candidate]]()
+    nothing = [None] * len(columns["post_id"])
+    names = ("split", "post_id", "criterion_id", "sent_uid", "score", "is_gold", "node_prob")
+    cells = (columns.get(name, nothing) if name in {"split", "node_prob"} else columns[name] for name in names)
+    for split, post, criterion, uid, score, gold, node_prob in zip(*cells, strict=True):
+        if split in {None, "EVAL"}:
+            candidate = Candidate(str(uid), float(score), bool(gold), node_prob)
+            candidates.setdefault((str(post), str(criterion)), []).append(candidate)
     return candidates

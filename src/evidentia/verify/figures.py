@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from evidentia.verify.folder import ResultFolder
 from evidentia.verify.intervals import CELLS, Basis, Settings, all_drawn, limits_of
 from evidentia.verify.limits import Pair, all_or_none, deviate, effective_posts, from_odds, percentile_limits
 from evidentia.verify.points import Points
-from evidentia.verify.recipes import Sums, batches, over
+from evidentia.verify.recipes import Finish, Sums, batches, over
 from evidentia.verify.sheet import Cell, Sheet
 from evidentia.verify.study import Study
 from evidentia.verify.sweeps import Passed, ThresholdSweep, sweep_of
@@ -47,9 +48,8 @@ class SweptCurve:
 
 def found_within(passed: Passed, rates: Floats) -> Floats:
     """The share found with a false positive rate of at most so much; undefined with one class."""
-    alarms = passed.alarms / np.maximum(passed.negatives, 1)
-    within = np.array([np.searchsorted(column, rates, side="right") for column in alarms.T.copy()]).T
-    hits = np.take_along_axis(np.concatenate([np.zeros((1, alarms.shape[1])), passed.hits]), within, axis=0)
+    within = np.array([np.searchsorted(column, rates, side="right") for column in passed.rate.T.copy()]).T
+    hits = np.take_along_axis(np.concatenate([np.zeros((1, within.shape[1])), passed.hits]), within, axis=0)
     return over(hits, np.broadcast_to(np.where(passed.negatives > 0, passed.positives, 0.0), hits.shape))
 
 
@@ -171,7 +171,7 @@ def _sweep(study: Study, rows: Bools) -> ThresholdSweep:
 
 def _curve_of(curve: SweptCurve, study: Study, rows: Bools) -> list[float | None]:
     """The curve over some queries as they are; None where it is undefined."""
-    values = curve.read(_sweep(study, rows).passed(np.ones((len(study.posts), 1))), curve.grid)[:, 0]
+    values = curve.read(_sweep(study, rows).passed(np.ones((len(study.posts), 1), np.int32)), curve.grid)[:, 0]
     return [None if np.isnan(value) else value for value in values.tolist()]
 
 
@@ -181,7 +181,7 @@ def _replicates(study: Study, settings: Settings, progress: Progress | None) -> 
     values = {curve.path: np.empty((len(curve.grid), settings.resamples)) for curve in CURVES}
 
     def work(rows: slice, weights: Floats) -> None:
-        passed = sweep.passed(weights)
+        passed = sweep.passed(weights.astype(np.int32))
         for curve in CURVES:
             values[curve.path][:, rows] = curve.read(passed, curve.grid)
 
@@ -332,9 +332,15 @@ class ThresholdFigure:
         """The ratio can be infinite, which no correction for bias survives: its limits are always percentiles."""
         return self.column == "likelihood_ratio"
 
-    def finish(self, sums: Floats) -> Floats:
-        """The number from its sums."""
-        return FIGURES[self.path][self.column](sums, np.full(1, self.tau))
+    @property
+    def finish(self) -> Finish:
+        """The number from its sums: the same function at every threshold, but in the one figure that weighs by thresholds."""
+        return _finish(self.path, self.column, self.tau if self.path == DECISION else 0.0)
+
+
+@cache
+def _finish(path: str, column: str, tau: float) -> Finish:
+    return lambda sums: FIGURES[path][column](sums, np.full(1, tau))
 
 
 def _all_limits(

@@ -6,13 +6,16 @@ import csv
 import hashlib
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evidentia.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Row = dict[str, str]
 
@@ -54,20 +57,35 @@ class ResultFolder:
         path = self.path / name
         return path.is_file() and not path.is_symlink()
 
-    def rows(self, name: str) -> list[Row]:
-        """The rows of a CSV file as text, with the quotes undone that keep spreadsheets from running cells."""
+    def rows(self, name: str, columns: Collection[str] | None = None) -> list[Row]:
+        """The rows of a CSV file as text, with the quotes undone that keep spreadsheets from running cells.
+
+        ``columns`` are those of interest, where not all are.
+        """
         with (self.path / name).open(encoding="utf-8", newline="") as file:
-            return [
-                {unquoted(key): unquoted(cell) for key, cell in row.items()}
-                for row in csv.DictReader(file, strict=True)
-            ]
+            reader = csv.reader(file, strict=True)
+            header = [unquoted(cell) for cell in next(reader, [])]
+            places = [(key, at) for at, key in enumerate(header) if columns is None or key in columns]
+            rows = list[Row]()
+            for row in filter(None, reader):
+                if len(row) != len(header):
+                    raise ValueError("a row has not as many cells as there are columns")
+                rows.append({key: unquoted(row[at]) for key, at in places})
+            return rows
 
     def records(self, name: str) -> list[dict[str, Any]]:
         """The rows of a Parquet file."""
+        return self._parquet(name).to_dicts()
+
+    def columns(self, name: str) -> dict[str, list[Any]]:
+        """The columns of a Parquet file."""
+        return self._parquet(name).to_dict(as_series=False)
+
+    def _parquet(self, name: str) -> pl.DataFrame:
         import polars as pl
 
         try:
-            return pl.read_parquet(self.path / name).to_dicts()
+            return pl.read_parquet(self.path / name)
         except (OSError, pl.exceptions.PolarsError) as error:
             raise InputError(f"{self.path.name}/{name} cannot be read as Parquet ({type(error).__name__}).") from None
 

@@ -25,7 +25,7 @@ from evidentia.results.sample_size import (
 from evidentia.verify.draws import Draws, LeftOut, Progress, counter, draws_of
 from evidentia.verify.folder import ResultFolder
 from evidentia.verify.limits import Pair, all_or_none, bca_limits, gap_limits, percentile_limits, spread_out, t_limits
-from evidentia.verify.plan import LOOPS, Planned, Planner, check_loops
+from evidentia.verify.plan import LOOPS, Planned, Planner, check_loops, sweeps
 from evidentia.verify.recipes import Recipe, batches, on_all, replicated
 from evidentia.verify.study import Group, Study
 from evidentia.verify.tally import Tally
@@ -111,7 +111,7 @@ def check_intervals(folder: ResultFolder, study: Study, tally: Tally, progress: 
 
 
 def _jobs(folder: ResultFolder, tally: Tally) -> list[ReportedEntry]:
-    """The entries, one definition after the other; what is no definition is a mismatch."""
+    """The entries, those of sweeps first and one definition after the other; what is no definition is a mismatch."""
     jobs, profile = [], PROFILES[folder.summary["profile"]]
     for name, entry in folder.summary["measures"].items():
         try:
@@ -119,7 +119,7 @@ def _jobs(folder: ResultFolder, tally: Tally) -> list[ReportedEntry]:
             jobs.append(ReportedEntry(name, entry, definition, resolve(name, profile).group))
         except UnknownNameError:
             tally.exact(f"{name}: definition", entry["definition"], None)
-    return sorted(jobs, key=lambda job: job.definition.expanded)
+    return sorted(jobs, key=lambda job: (not sweeps(job.definition), job.definition.expanded))
 
 
 def _planned(jobs: Sequence[ReportedEntry], study: Study, tally: Tally) -> Iterator[tuple[ReportedEntry, Planned]]:

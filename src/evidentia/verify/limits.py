@@ -12,7 +12,6 @@ from evidentia.array_types import Floats
 NORMAL = NormalDist()
 SAME = 1e-9  # replicates and estimates that are closer than this differ by rounding only
 ROUNDED = 2.0**-40  # limits that are; the square of a probability of 1e-6 is no such number
-HALVINGS = 45
 Pair = tuple[float, float]
 
 
@@ -150,7 +149,7 @@ def gap_limits(gaps: Floats, replicates: Floats, posts: float, level: float) -> 
     wider = deviate(posts - 1, level) / NORMAL.inv_cdf((1 + level) / 2)
     noise = (kept - gaps[:, None]) * (math.sqrt(posts / (posts - 1)) * wider)
     seen, tail = float(np.abs(gaps).sum()), (1 - level) / 2
-    hidden = np.copysign(np.sqrt((noise**2).mean(axis=1)), gaps)
+    hidden = np.where(gaps < 0, -1.0, 1.0) * np.sqrt((noise**2).mean(axis=1))
     low = _size(gaps, noise, seen, 1 - tail, turning=None)
     tops = [_size(pattern, noise, seen, tail, turning=_turning(pattern, noise)) for pattern in (gaps, hidden)]
     return low, max(*tops, seen)
@@ -162,20 +161,19 @@ def _size(pattern: Floats, noise: Floats, seen: float, share: float, *, turning:
     A sum is convex in the scale. Without turning points it counts as its largest value so far, which is at an end; with them
     as its least value from there on.
     """
+    from scipy.optimize import brentq
+
     whole, start = float(np.abs(pattern).sum()), _noisy(0.0, pattern, noise)
 
-    def reached(scale: float) -> float:
-        at = scale if turning is None else np.maximum(scale, turning)
+    def excess(size: float) -> float:
+        at = size / whole if turning is None else np.maximum(size / whole, turning)
         sums = _noisy(at, pattern, noise)
-        return quantile_of(sums if turning is not None else np.maximum(sums, start), share)
+        return quantile_of(sums if turning is not None else np.maximum(sums, start), share) - seen
 
-    if not whole or reached(0.0) >= seen:
+    if not whole or excess(0.0) >= 0:
         return 0.0
-    low, high = 0.0, seen + float(start.max())
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if reached(middle / whole) < seen else (low, middle)
-    return high
+    highest = 2 * (seen + float(start.max()))  # more than enough for every single sum
+    return float(brentq(excess, 0.0, highest, xtol=1e-14))
 
 
 def _noisy(scale: float | Floats, pattern: Floats, noise: Floats) -> Floats:

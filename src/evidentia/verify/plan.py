@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from evidentia.verify.recipes import MeanOf, Nothing, Recipe, Sums, WholeBlock, 
 from evidentia.verify.study import Group, Study
 from evidentia.verify.sweeps import ThresholdSweep, sweep_of
 from evidentia.verify.tally import Tally
-from evidentia.verify.twins import TWINS, Column, FitTwin, Solution, SumTwin, SweepTwin, Twin, register, twin_of
+from evidentia.verify.twins import TWINS, Column, Finish, FitTwin, Solution, SumTwin, SweepTwin, Twin, register, twin_of
 
 for module in (counts, detection, calibration, ranking, extraction, gate, multilabel):
     register(module.family)
@@ -42,6 +43,12 @@ def averaged(definition: Definition) -> bool:
 def within_criterion(definition: Definition) -> Definition:
     """What a mean over criteria averages."""
     return definition.with_params(avg="pooled", empty=None)
+
+
+def sweeps(definition: Definition) -> bool:
+    """Whether a definition is read off a sweep, or the mean of such numbers over criteria."""
+    family = TWINS.get((definition.measure.family, definition.measure.base), ())
+    return any(isinstance(twin, SweepTwin) for _, twin in family)
 
 
 def has_values(definition: Definition) -> bool:
@@ -148,12 +155,12 @@ class Planner:
         if isinstance(twin, FitTwin):
             return self._fit(twin, rows)
         assert isinstance(twin, SumTwin)
-        finish = twin.finish
+        finish = study.once(("finish", definition.expanded), lambda: partial(_finish, twin.finish, args))
         if twin.post_columns is not None:
             columns = [np.asarray(column, np.float64) for column in twin.post_columns(study, args, rows)]
         else:
             columns = [study.per_post(column, rows) for column in self._columns(twin, args)]
-        return Sums(np.array(columns), lambda sums: finish(sums, args), count=twin.count)
+        return Sums(np.array(columns), finish, count=twin.count)
 
     def _twin(self, definition: Definition) -> Twin:
         """The twin that knows the population: of a mean over criteria, that of what it averages."""
@@ -216,7 +223,7 @@ class Planner:
             return ()
         whole = self.study.per_post(self.study.everyone, rows)
         columns = (np.array([self.study.per_post(gap, rows), whole]) for gap in twin.gaps(self.study, args))
-        return tuple(Sums(column, lambda sums: over(sums[0], sums[1])) for column in columns)
+        return tuple(Sums(column, _share) for column in columns)
 
     def _effective(self, definition: Definition, rows: Bools) -> float:
         """How many even posts tell as much; of a sweep, those of its rarer class."""
@@ -238,6 +245,14 @@ class Planner:
         return self._sweeps[key]
 
 
+def _finish(finish: Finish, args: Args, sums: Floats) -> Floats:
+    return finish(sums, args)
+
+
+def _share(sums: Floats) -> Floats:
+    return over(sums[0], sums[1])
+
+
 def kind_of(definition: Definition, twin: Twin) -> Kind | None:
     """The kind of number under which intervals were simulated; calibration errors, fits and means over criteria were not."""
     if averaged(definition) or isinstance(twin, FitTwin) or (isinstance(twin, SumTwin) and twin.gaps is not None):
@@ -246,7 +261,11 @@ def kind_of(definition: Definition, twin: Twin) -> Kind | None:
 
 
 def check_loops(study: Study, draws: Draws, values: Mapping[tuple[str, Definition], Floats], tally: Tally) -> None:
-    """The first draws again as studies of their own, every query repeated as often as its post was drawn."""
+    """The first draws again as studies of their own, every query repeated as often as its post was drawn.
+
+    TUNE is not drawn, so that its thresholds stay what they are.
+    """
+    tuned = {key: value for key, value in study.memo.items() if isinstance(key, tuple) and key[0] == "thresholds"}
     ends = np.cumsum(np.bincount(study.post, minlength=len(study.posts)))
     origin, rows = Planner(study), np.split(np.argsort(study.post, kind="stable"), ends[:-1])
     for replicate in draws.first(LOOPS):
@@ -254,7 +273,8 @@ def check_loops(study: Study, draws: Draws, values: Mapping[tuple[str, Definitio
         places = np.concatenate([rows[post] for post in picks])
         copies = np.repeat(np.arange(len(picks)), [len(rows[post]) for post in picks])
         repeated = [study.queries[place] for place in places]
-        planner = Planner(Study(repeated, study.tune, study.by, [str(copy) for copy in copies]), origin)
+        copy_ids = [str(copy) for copy in copies]
+        planner = Planner(Study(repeated, study.tune, study.by, copy_ids, memo=dict(tuned)), origin)
         block = WholeBlock(np.ones((len(picks), 1)), draws.factors(np.full(1, float(len(picks)))))
         for (name, definition), drawn in values.items():
             value = None if np.isnan(drawn[replicate]) else float(drawn[replicate])

@@ -5,13 +5,16 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evidentia.array_types import Bools, Floats, Ints
 from evidentia.verify.draws import Draws, LeftOut, over_blocks
 
+Counts = NDArray[Any]  # whole numbers
 Finish = Callable[[Floats], Floats]  # sums (statistics x replicates) to values, NaN where undefined
 
 
@@ -27,6 +30,10 @@ class Block(Protocol):
     weights: Floats
     factors: Floats
     swept: dict[object, Any]
+
+    @property
+    def times(self) -> Counts:
+        """The weights as whole numbers."""
 
     def sums(self, recipe: Sums) -> Floats:
         """The statistics of a recipe, added up under these weights."""
@@ -102,6 +109,11 @@ class WholeBlock:
     factors: Floats = field(default_factory=lambda: np.ones(1))
     swept: dict[object, Any] = field(default_factory=dict)
 
+    @cached_property
+    def times(self) -> Counts:
+        """The weights as whole numbers."""
+        return self.weights.astype(np.int32)
+
     def sums(self, recipe: Sums) -> Floats:
         """The totals."""
         totals: Floats = recipe.columns.sum(axis=1, keepdims=True)
@@ -117,6 +129,11 @@ class DrawnBlock:
     products: Floats
     places: dict[int, Ints]
     swept: dict[object, Any] = field(default_factory=dict)
+
+    @cached_property
+    def times(self) -> Counts:
+        """The weights as whole numbers."""
+        return self.weights.astype(np.int32)
 
     def sums(self, recipe: Sums) -> Floats:
         """The sums under these draws."""
@@ -164,14 +181,36 @@ def replicated(
             table.add(sums)
     matrix = np.array(table.columns, np.float64).reshape(-1, draws.posts)
 
+    alike = _alike(recipes)
+
     def work(rows: slice, weights: Floats) -> None:
         factors = draws.factors(weights.sum(axis=0))
         block = DrawnBlock(weights, factors, matrix @ weights, table.places)
-        for at, recipe in enumerate(recipes):
-            values[at, rows] = np.where(np.isnan(factors), np.nan, recipe.values(block))
+        for places in alike:
+            values[places, rows] = _values_of([recipes[place] for place in places], block)
+        values[:, rows][:, np.isnan(factors)] = np.nan
 
     over_blocks(draws, work, report)
     return values
+
+
+def _alike(recipes: Sequence[Recipe]) -> list[list[int]]:
+    """The places of numbers that one finish gives together; every other number is on its own."""
+    places: dict[object, list[int]] = {}
+    for at, recipe in enumerate(recipes):
+        key = (recipe.finish, recipe.count, len(recipe.columns)) if isinstance(recipe, Sums) else at
+        places.setdefault(key, []).append(at)
+    return list(places.values())
+
+
+def _values_of(recipes: Sequence[Recipe], block: Block) -> Floats:
+    """The values of numbers with the same finish: numbers x replicates."""
+    sums = [recipe for recipe in recipes if isinstance(recipe, Sums)]
+    if not sums:
+        return np.array([recipe.values(block) for recipe in recipes])
+    stacked = np.stack([block.sums(recipe) for recipe in sums], axis=1)
+    scaled = stacked * block.factors if sums[0].count else stacked
+    return sums[0].finish(scaled.reshape(len(scaled), -1)).reshape(len(sums), -1)
 
 
 def on_all(recipes: Sequence[Recipe], posts: int) -> Floats:

@@ -44,7 +44,7 @@ def _own(points: Points, definition: Definition) -> list[float | None]:
 
 def check_rows(folder: ResultFolder, queries: Sequence[Query], tally: Tally) -> None:
     """The columns of a row agree: evidence with gold, state with the thresholds, the selection with the ranking."""
-    for row, query in zip(folder.rows(FILE), queries, strict=True):
+    for row, query in zip(folder.rows(FILE, ("split", "has_evidence")), queries, strict=True):
         where = f"{FILE}: {query.post}, {query.criterion}"
         tally.exact(f"{where}: split", row.get("split", "EVAL"), "EVAL")
         tally.exact(f"{where}: has_evidence is true or false", row["has_evidence"] in {"true", "false"}, True)

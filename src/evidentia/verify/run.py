@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from traceback import extract_tb
 from typing import Any
 
 from evidentia.errors import InputError
-from evidentia.results.estimate import Finding
 from evidentia.results.profiles import PROFILES
 from evidentia.verify.ablation import ABLATION, check_ablation, open_ablation
 from evidentia.verify.applied import check_applied
 from evidentia.verify.attribution import attribution_sheets
+from evidentia.verify.beside import Checks, check_here, intervals_beside
 from evidentia.verify.comparison import COMPARISON, check_comparison
 from evidentia.verify.course import BROKEN, CheckCount, Course, Verification
 from evidentia.verify.figures import all_figures, asked_curves
 from evidentia.verify.files import check_hashes, check_inputs, check_listing, is_plain
 from evidentia.verify.folder import ResultFolder, read_json
-from evidentia.verify.intervals import Settings, check_intervals
+from evidentia.verify.intervals import Settings
 from evidentia.verify.points import Points, check_gaps, check_measures, check_others, expected
 from evidentia.verify.record import check_findings, check_head, check_manifest, check_stamp, check_thresholds
 from evidentia.verify.rows import check_own_values, check_rows
 from evidentia.verify.selective import check_selective
 from evidentia.verify.sheet import check_sheets
 from evidentia.verify.streamed.check import Sources, verify_tables
-from evidentia.verify.study import read_study
+from evidentia.verify.study import Study, read_study
 from evidentia.verify.tables import all_tables
 from evidentia.verify.tally import Mismatch, Tally, compare
 from evidentia.verify.twins import NoTwinError
@@ -40,7 +40,7 @@ EARLIER = {  # they kept too little
     "evidentia.ablation-manifest/1": "too little of its steps to recompute it from. Run it again.",
 }
 Progress = Callable[[int, int], None]
-Checks = Callable[[Path], Sequence[Finding]]
+Meanwhile = Callable[[bool], None]
 
 
 def verify_folder(
@@ -50,11 +50,13 @@ def verify_folder(
     inputs: Path | None = None,
     checks: Checks | None = None,
     sources: Sources | None = None,
+    meanwhile: Meanwhile | None = None,
 ) -> Verification:
     """Recompute everything that a result folder reports, from its own files; nothing is written.
 
     ``checks`` makes the checks of a result again; verification asks it for their status and compares. ``sources`` says where
-    the tables are whose rows a result does not hold.
+    the tables are whose rows a result does not hold. ``meanwhile`` is called with whether everything matches so far, where
+    there would be nothing to do but to wait for a process.
     """
     folder = ResultFolder(path)
     schema = str(folder.manifest.get("schema")) if folder.has("manifest.json") else None
@@ -81,7 +83,7 @@ def verify_folder(
             return course.verification(folder)
         if inputs is not None:
             course.check("inputs", lambda tally: check_inputs(folder, inputs, tally))
-        _verify_content(folder, course, progress, checks)
+        _verify_content(folder, course, progress, checks, meanwhile)
     return course.verification(folder)
 
 
@@ -98,10 +100,16 @@ def _verify_tables(
         course.check("tables", lambda tally: tally.exact("manifest.json", words, None))
 
 
-def _verify_content(folder: ResultFolder, course: Course, progress: Progress | None, checks: Checks | None) -> None:
+def _verify_content(
+    folder: ResultFolder,
+    course: Course,
+    progress: Progress | None,
+    checks: Checks | None,
+    meanwhile: Meanwhile | None = None,
+) -> None:
     schema = folder.manifest.get("schema")
     if schema == EVALUATION:
-        _verify_evidence(folder, course, progress, checks)
+        _verify_evidence(folder, course, progress, checks, meanwhile)
     elif schema == COMPARISON:
         course.check("comparison", lambda tally: check_comparison(folder, tally, progress))
     else:
@@ -187,7 +195,26 @@ def verify_carried(path: Path, progress: Progress | None = None, *, checks: Chec
     return course.verification(folder)
 
 
-def _verify_evidence(folder: ResultFolder, course: Course, progress: Progress | None, checks: Checks | None) -> None:
+def _verify_evidence(
+    folder: ResultFolder,
+    course: Course,
+    progress: Progress | None,
+    checks: Checks | None,
+    meanwhile: Meanwhile | None = None,
+) -> None:
+    with intervals_beside(folder, checks) as intervals:
+        study = _verify_numbers(folder, course, progress, checks)
+        if study is None:
+            return
+        if intervals is not None and meanwhile is not None:
+            meanwhile(not course.mismatches)
+        course.check("intervals", lambda tally: check_here(intervals, folder, study, tally, progress))
+
+
+def _verify_numbers(
+    folder: ResultFolder, course: Course, progress: Progress | None, checks: Checks | None
+) -> Study | None:
+    """Everything but the intervals; returns the run, where its numbers can be made again."""
     course.check("settings", lambda tally: check_manifest(folder, tally))
     read: list[Points] = []
 
@@ -197,7 +224,7 @@ def _verify_evidence(folder: ResultFolder, course: Course, progress: Progress | 
 
     course.check("rows", check_read)
     if not read or not _twins_work(read[0], course, progress):
-        return
+        return None
     (points,), study, summary = read, read[0].study, folder.summary
     course.check("counts", lambda tally: check_head(folder, study, tally))
     course.check("measures", lambda tally: check_measures(summary, points, tally))
@@ -215,7 +242,7 @@ def _verify_evidence(folder: ResultFolder, course: Course, progress: Progress | 
     course.check("figures", lambda tally: _check_figures(folder, points, paths, tally, progress))
     if not folder.carried:
         course.check("listing", lambda tally: check_listing(folder, paths, tally))
-    course.check("intervals", lambda tally: check_intervals(folder, study, tally, progress))
+    return study
 
 
 def _twins_work(points: Points, course: Course, progress: Progress | None) -> bool:

@@ -15,7 +15,7 @@ from evidentia.results.measure import Args
 from evidentia.results.names import Cut
 from evidentia.verify.evidence import Query, read_queries, read_tune
 from evidentia.verify.folder import ResultFolder, as_numbers, naturally
-from evidentia.verify.tuning import Point, TunedThreshold, decide, operating_points, tune_thresholds
+from evidentia.verify.tuning import Point, TunedThreshold, operating_points, score_of, tune_thresholds
 
 T = TypeVar("T")
 Group = tuple[tuple[str, str], ...]
@@ -154,9 +154,9 @@ class Study:
         return self.once("candidates", self._candidates)
 
     def _candidates(self) -> Units:
-        pairs = [(at, c) for at, query in enumerate(self.queries) for c in query.candidates or ()]
-        score = np.array([c.score if c.node_prob is None else c.node_prob for _, c in pairs], np.float64)
-        return Units(score, np.array([c.gold for _, c in pairs], bool), np.array([at for at, _ in pairs], np.int64))
+        scores, marks = [query.candidate_scores for query in self.queries], [q.candidate_marks for q in self.queries]
+        owner = np.repeat(np.arange(len(self)), [len(score) for score in scores])
+        return Units(np.concatenate([np.zeros(0), *scores]), np.concatenate([np.zeros(0, bool), *marks]), owner)
 
     def _floats(self, of: Callable[[Query], float | None]) -> Floats:
         return np.array([np.nan if (value := of(query)) is None else value for query in self.queries], np.float64)
@@ -202,7 +202,7 @@ class Study:
 
     def clusters(self, rows: Bools) -> int:
         """From how many posts the given queries come."""
-        return len(np.unique(self.post[rows]))
+        return int(np.count_nonzero(np.bincount(self.post[rows])))
 
     @cached_property
     def tuned_by_prob(self) -> bool:
@@ -240,8 +240,8 @@ class Study:
 
     def operating_points(self, rows: Bools) -> list[Point]:
         """What every score of some queries gives as a threshold, the highest first; all pass the last."""
-        units = self.units("query")
-        return operating_points(units.score[rows].tolist(), units.label[rows].tolist())
+        units, key = self.units("query"), ("operating points", np.packbits(rows).tobytes())
+        return self.once(key, lambda: operating_points(units.score[rows].tolist(), units.label[rows].tolist()))
 
     def decisions(self, args: Args) -> Ints:
         """Yes (1) or no (0) of every query at the operating point; -1 where a fold has no threshold."""
@@ -256,9 +256,14 @@ class Study:
         return self.once(("tuned", cut), lambda: self._tuned(cut))
 
     def _tuned(self, cut: Cut) -> Ints:
-        chosen = self.thresholds(cut)
-        answers = (decide(chosen, query, by_prob=self.tuned_by_prob) for query in self.queries)
-        return np.array([-1 if answer is None else int(answer) for answer in answers], np.int64)
+        chosen, by_prob = self.thresholds(cut), self.tuned_by_prob
+        score = self.once(("tuned scores", by_prob), lambda: self._floats(lambda query: score_of(query, by_prob)))
+        answers = np.empty(len(self), np.int64)
+        for fold in set(self.column("fold").tolist()):
+            threshold, mine = chosen[str(fold)], np.equal(self.column("fold"), fold).astype(bool)
+            none = 0 if threshold.usable else -1
+            answers[mine] = none if threshold.value is None else score[mine] >= threshold.value
+        return answers
 
 
 def read_study(folder: ResultFolder) -> Study:

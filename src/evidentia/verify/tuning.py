@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -59,7 +60,7 @@ def operating_points(scores: Sequence[float], labels: Sequence[bool]) -> list[Po
 def best_point(points: Sequence[Point], budget: Decimal) -> Point | None:
     """Most true positives among the points with FPR within budget, and then the largest threshold; None rejects all."""
     negatives = points[-1].fp if points else 0
-    allowed = Fraction(budget) * negatives
+    allowed = math.floor(Fraction(budget) * negatives)
     best: Point | None = None
     for point in points:
         if point.fp <= allowed and point.tp > (best.tp if best else 0):
@@ -84,14 +85,6 @@ def _chosen(tune: Sequence[Query], budget: Decimal, by_prob: bool) -> TunedThres
     if best is None:
         return TunedThreshold(None, "reject_all", 0.0, 0.0, posts)
     return TunedThreshold(best.value, None, best.tp / positives, best.fp / (len(tune) - positives), posts)
-
-
-def decide(chosen: Mapping[str, TunedThreshold], query: Query, *, by_prob: bool) -> bool | None:
-    """The yes or no of a query at its fold's threshold; None where the fold cannot be tuned."""
-    threshold = chosen[str(query.fold)]
-    if not threshold.usable:
-        return None
-    return threshold.value is not None and score_of(query, by_prob) >= threshold.value
 
 
 def score_of(query: Query, by_prob: bool) -> float:
