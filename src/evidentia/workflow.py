@@ -305,6 +305,7 @@ def evaluate_tables(
     names = named or chosen.names(ks=None if k is None else tuple(str(depth) for depth in k), dual=dual)
     limit = memory if isinstance(memory, int) else memory_of(memory)
     record = ReplicateRecord() if resamples else None
+    truth: list[dict[str, Any]] = []
     bootstrap: Bootstrap = "poisson" if resamples else "exact"
     with executor_named(engine, workers) as executor, hashed(tables.files) as sources:
         if announce is not None and isinstance(executor, DaskWorkers):
@@ -319,6 +320,7 @@ def evaluate_tables(
             memory=limit,
             scratch=None if scratch is None else Path(scratch),
             progress=progress,
+            tell_truth=truth.extend,
         )
         inputs = sources()
     options: dict[str, Any] = {
@@ -329,7 +331,7 @@ def evaluate_tables(
     }
     options |= {"k": None if k is None else [str(depth) for depth in k], "reading": tables.reading}
     about = {"name": engine.partition(":")[0], "memory": limit, "workers": executor.workers}
-    source = TablesSource(options=options, command=command, inputs=inputs, engine=about, replicates=record)
+    source = TablesSource(options=options, command=command, inputs=inputs, engine=about, replicates=record, truth=truth)
     return replace(evaluation, source=source, asked_by_name=named is not None)
 
 

@@ -307,6 +307,19 @@ def other(at: int | None) -> Callable[[pl.DataFrame], pl.DataFrame]:
     return edit
 
 
+def moved(definition: str) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    """Other values of a number over all queries, and the same gaps."""
+    mine = pl.col("definition").str.starts_with(definition) & (pl.col("group") == "") & pl.col("gap").is_null()
+    return lambda f: f.with_columns(
+        pl.when(mine).then(pl.col("values").list.eval(pl.element() + 0.1)).otherwise("values")
+    )
+
+
+def truth(copy: Copy, **changes: object) -> None:
+    """Another account of what the queries of the first criterion are judged against."""
+    copy.manifest(lambda manifest: manifest["truth"][0].update(changes))
+
+
 REPLICATES: dict[str, tuple[Edit, str]] = {
     "a limit": (lambda copy: copy.measure("AUROC", ci=[0.4, 0.6]), "AUROC: ci low"),
     "a limit of a group": (lambda copy: copy.measure("Brier[fold=1]", ci=[0.4, 0.6]), "Brier[fold=1]: ci low"),
@@ -331,6 +344,19 @@ REPLICATES: dict[str, tuple[Edit, str]] = {
         lambda copy: copy.parquet("replicates.parquet", lambda f: f.with_columns(pl.col("values").list.head(39))),
         "replicates.parquet: rows of another length",
     ),
+    "more posts in effect": (
+        lambda copy: copy.parquet("replicates.parquet", lambda f: f.with_columns(pl.col("effective_posts") + 1)),
+        "replicates.parquet: AUROC: effective posts",
+    ),
+    "another ECE in all replicates": (
+        lambda copy: copy.parquet("replicates.parquet", moved("ECE(")),
+        "replicates.parquet: ECE(bins=10): replicate ",
+    ),
+    "another criterion": (lambda copy: truth(copy, criterion="A.9"), "manifest.json: truth[0]: criterion"),
+    "other queries": (lambda copy: truth(copy, queries_hash="0" * 16), "manifest.json: truth[0]: queries_hash"),
+    "other evidence": (lambda copy: truth(copy, evidence_hash="0" * 16), "manifest.json: truth[0]: evidence_hash"),
+    "other gold": (lambda copy: truth(copy, gold_hash=None), "manifest.json: truth[0]: gold_hash"),
+    "more evidence": (lambda copy: truth(copy, with_evidence=9), "manifest.json: truth: with_evidence"),
     "another seed": (
         lambda copy: (copy.summary(lambda s: s.update(seed=8)), copy.manifest(lambda m: m.update(seed=8))),
         "replicates.parquet: Positives: replicate ",

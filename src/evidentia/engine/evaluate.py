@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -23,6 +23,7 @@ from evidentia.engine.reduction import Job, Reduced, Totals, reduce_block
 from evidentia.engine.regrouping import regrouped
 from evidentia.engine.replicates import SpilledReplicates
 from evidentia.engine.specification import Labels, RunShape, Specification, other_wants, plan_of
+from evidentia.engine.truth import described
 from evidentia.errors import InputError, Problem, counted
 from evidentia.evaluation.curves import curves
 from evidentia.evaluation.estimates import EstimateBuilder
@@ -105,8 +106,12 @@ def evaluate_blocks(
     memory: int,
     scratch: Path | None = None,
     progress: Progress | None = None,
+    tell_truth: Callable[[list[dict[str, Any]]], object] | None = None,
 ) -> Evaluation:
-    """Compute the measures of a run in Parquet files within some memory; ``named`` where somebody asked for these alone."""
+    """Compute the measures of a run in Parquet files within some memory; ``named`` where somebody asked for these alone.
+
+    With resamples ``tell_truth`` is called with what the queries are judged against, so that another result can be compared.
+    """
     if resampling.resamples > MOST_RESAMPLES:
         raise InputError(
             f"Blocks take at most {MOST_RESAMPLES:,} resamples. Give --resamples {MOST_RESAMPLES} or fewer, or 0."
@@ -135,6 +140,8 @@ def evaluate_blocks(
             joined.add(reduced)
             if progress is not None:
                 progress(done + 1, len(blocks))
+        if tell_truth is not None and resampling.resamples:
+            tell_truth(described(joined.totals.counts["truth",], specification.labels.criteria))
         return _evaluation(joined, job, resampling, memory, named=named)
 
 

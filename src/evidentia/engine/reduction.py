@@ -18,6 +18,7 @@ from evidentia.array_types import Floats, Ints
 from evidentia.engine.blocks import Block
 from evidentia.engine.datasets import Dataset, Span, read_spans
 from evidentia.engine.specification import Groupings, RunShape, Specification, asked, relabelled
+from evidentia.engine.truth import truth_sums
 from evidentia.errors import InputError, Problem
 from evidentia.evaluation.cells import Cells, shared_cells
 from evidentia.evaluation.cluster_sums import ClusterSums
@@ -103,6 +104,7 @@ def reduce_block(job: Job, block: Block) -> Reduced:
     totals = Totals(added.parts, _counts(queries, wants, squares=job.resamples > 0))
     if job.resamples:
         totals = totals.plus(_replicated(queries, tuple(groupings.wants(pairs.planned)), job))
+        totals.counts["truth",] = truth_sums(run, queries)
     return Reduced(block.number, RunShape.of(queries), totals, columns, dict(run.left_out), run.notes)
 
 

@@ -21,7 +21,7 @@ from evidentia.engine.reduction import Job, candidate_cells
 from evidentia.evaluation.cluster_sums import defined
 from evidentia.evaluation.compute import macro_parts
 from evidentia.evaluation.plan import Grouping, Key, Want
-from evidentia.evaluation.replicates import Replicated, has_gaps, mean_over_criteria
+from evidentia.evaluation.replicates import Replicated, mean_over_criteria
 from evidentia.measures import Definition
 from evidentia.measures.core import Additive, Fit, Macro, Sweep
 from evidentia.stats.exact import powers_above, split
@@ -44,7 +44,7 @@ class SpilledReplicates:
     keys: Words
 
     def each(self, wants: Sequence[Want]) -> Iterator[Replicated]:
-        """The replicate values of each wanted pair; sums of absolute gaps give their gaps."""
+        """The replicate values of each wanted pair; sums of absolute gaps have their gaps beside."""
         values: dict[Key, Floats] = {}
         bases = [self._base(each) for each in wants if isinstance(each[0].kind, Macro)]
         plain = {(d, g.columns): (d, g) for d, g in [*wants, *bases] if not isinstance(d.kind, Macro)}.values()
@@ -53,19 +53,18 @@ class SpilledReplicates:
             key = (definition, grouping.columns)
             if isinstance(definition.kind, Fit):
                 values[key] = self._fitted(definition.kind, grouping)
-            elif isinstance(definition.kind, Additive) and not has_gaps(definition):
+            elif isinstance(definition.kind, Additive):
                 values[key] = self._added(definition, definition.kind, grouping)
         for definition, grouping in wants:
             kind = definition.kind
-            if isinstance(kind, Additive) and kind.gaps is not None:
-                gaps = kind.gaps(self._sums(kind, definition, grouping), definition.args)
-                yield Replicated(definition, grouping, np.empty((0, 0)), gaps=gaps)
-                continue
             if isinstance(kind, Macro):
                 values[definition, grouping.columns] = self._macro(definition, grouping, values)
             of_want = values[definition, grouping.columns]
             of_want[..., self._weights == 0] = np.nan
-            yield Replicated(definition, grouping, of_want)
+            gaps = None
+            if isinstance(kind, Additive) and kind.gaps is not None:
+                gaps = kind.gaps(self._sums(kind, definition, grouping), definition.args)
+            yield Replicated(definition, grouping, of_want, gaps=gaps)
 
     @cached_property
     def _weights(self) -> Floats:

@@ -154,6 +154,7 @@ class TablesSource(ResultSource):
     inputs: tuple[Source, ...]
     engine: Mapping[str, Any]
     replicates: ReplicateRecord | None = None
+    truth: Sequence[Mapping[str, Any]] = ()  # of every criterion: what its queries are judged against
 
 
 def write_result(folder: Path, source: ResultSource, evaluation: Evaluation) -> None:
@@ -235,6 +236,7 @@ def write_manifest(folder: Path, source: ResultSource, evaluation: Evaluation) -
     elif isinstance(source, TablesSource):
         about |= {"inputs": [_input(each.role, each) for each in source.inputs], "engine": dict(source.engine)}
         about["read"] = {"left_out": dict(evaluation.dataset["left_out"]), "notes": list(evaluation.notes)}
+        about |= {"truth": [dict(criterion) for criterion in source.truth]} if source.truth else {}
         _write_manifest(folder, TABLES_MANIFEST_SCHEMA, source, about)
 
 

@@ -56,9 +56,9 @@ class Resampling:
     stratify: bool = False
     block: int | None = None
     bootstrap: Bootstrap = "auto"
-    record: Callable[[Replicated], None] | None = field(
+    record: Callable[[Replicated, Floats], None] | None = field(
         default=None, compare=False, repr=False
-    )  # gets replicate values
+    )  # gets replicate values, and the effective number of posts behind them
 
     def __post_init__(self) -> None:
         if self.resamples < 0 or self.resamples == 1:
@@ -131,9 +131,9 @@ def intervals(
     by_key: dict[Key, Sequence[Interval]] = {}
     for replicated in replicates:
         definition, grouping = replicated.definition, replicated.grouping
-        if resampling.record is not None:
-            resampling.record(replicated)
         cell, effective = points.cell(definition, grouping), points.effective(definition, grouping)
+        if resampling.record is not None:
+            resampling.record(replicated, effective)
         kind, bounds = definition.kind, definition.measure.bounds
         limits = _limits(replicated, cell, effective, bounds, resampling)
         by_key[definition, grouping.columns] = [

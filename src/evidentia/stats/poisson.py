@@ -131,6 +131,29 @@ def scale_to(clusters: int, totals: Floats) -> Floats:
     return factors
 
 
+def scrambled(words: Words) -> Words:
+    """Words of which every bit depends on every bit; no two become the same.
+
+    Parameters
+    ----------
+    words : numpy.ndarray of uint64
+        Any words, for example sums of ``cluster_keys``.
+
+    Returns
+    -------
+    numpy.ndarray of uint64
+        One word for each.
+
+    Examples
+    --------
+    >>> scrambled(np.array([0, 1], np.uint64)).tolist()
+    [0, 6238072747940578789]
+    """
+    changed = words.copy()
+    _mix(changed, np.empty_like(changed))
+    return changed
+
+
 def _streams(seed: int, replicates: range) -> Words:
     """A word for each replicate of a seed: mixed twice, so that neighbours of either have nothing in common."""
     origin = int(_mixed([seed + GOLDEN])[0])

@@ -139,7 +139,7 @@ def read_streamed(
     reading = manifest["options"]["reading"]
     by = tuple(str(name) for name in manifest["options"]["by"])
     gold = marked_gold(pool_table) if marked and pool_table is not None else None
-    reader = QueryReader(run, by, reading["list_sep"], gold, sample)
+    reader = QueryReader(run, by, reading["list_sep"], gold, sample, truth=manifest["resamples"] > 0)
     queries = reader.read()
     pool: Pool | None = None
     if pool_table is not None:

@@ -16,6 +16,7 @@ from evidentia.verify.folder import as_numbers, naturally
 from evidentia.verify.poisson import hashed
 from evidentia.verify.streamed.cells import column
 from evidentia.verify.streamed.sources import SourceTable
+from evidentia.verify.streamed.truth import TruthSums
 from evidentia.verify.study import MISSING, STATES, GoldRanks
 
 ROWS = 100_000  # queries in work at once
@@ -42,6 +43,7 @@ class QueryColumns:
     faults: Counter[str] = field(default_factory=Counter)
     left_out: int = 0  # TRAIN rows
     rows: int = 0
+    truth: TruthSums | None = None
 
     def lookup(self) -> NDArray[np.int32]:
         """The row of every pair of a post and a criterion, -1 where there is none: posts x criteria."""
@@ -81,7 +83,8 @@ def sample_of(posts: pl.Series, size: int) -> pl.Series:
 class QueryReader:
     """Reads the queries of a table, as a second implementation of what the formats say.
 
-    ``gold`` has the gold sentences of every query, where they are marked among the candidates only.
+    ``gold`` has the gold sentences of every query, where they are marked among the candidates only. With ``truth`` what the
+    queries are judged against is added up.
     """
 
     table: SourceTable
@@ -89,6 +92,7 @@ class QueryReader:
     list_sep: str | None = None
     gold: pl.DataFrame | None = None
     sample_size: int = 0
+    truth: bool = False
     sample: pl.Series = field(default_factory=lambda: pl.Series([], dtype=pl.String))
     sampled: list[pl.DataFrame] = field(default_factory=list)
 
@@ -97,7 +101,7 @@ class QueryReader:
         self.by = [name for name in self.by if self.table.has(name)]
         posts, labels = self._labels()
         self.sample = sample_of(posts, self.sample_size)
-        queries = QueryColumns(posts)
+        queries = QueryColumns(posts, truth=TruthSums(posts, labels["criterion"]) if self.truth else None)
         capacity = sum(self.table.rows.values())
         arrays: dict[str, NDArray[Any]] = {}
         ranks: list[NDArray[np.int64]] = []
@@ -116,6 +120,8 @@ class QueryReader:
                     arrays[name] = np.empty(capacity, values.dtype)
                 arrays[name][at : at + rows.height] = values
                 there[name] += rows.height
+            if queries.truth is not None:
+                queries.truth.add(rows, known["post"], known["criterion"], gold=self._has("gold_sent_uids"))
             ranks.append(_gold_ranks(rows, at))
             queries.rows += rows.height
             self.sampled.append(kept(rows.filter(pl.col("post_id").is_in(self.sample.implode()))))

@@ -34,10 +34,19 @@ MANIFEST: dict[str, Form] = {
 }
 
 
+HASHES = ("queries_hash", "evidence_hash", "gold_hash")
+TRUTH: dict[str, Form] = {"truth": [forms("criterion", "queries", "with_evidence", *HASHES)]}
+
+
 def check_tables_manifest(folder: ResultFolder, tally: Tally) -> None:
     """The manifest says nothing that nobody looks at, and says the same of itself as the summary."""
     manifest, summary = folder.manifest, folder.summary
-    check_form("manifest.json", manifest, MANIFEST, tally)
+    check_form("manifest.json", manifest, MANIFEST | (TRUTH if summary["resamples"] else {}), tally)
+    if summary["resamples"]:
+        dataset, truth = summary["dataset"], manifest["truth"]
+        tally.exact("manifest.json: truth: criteria", len(truth), dataset["criteria"])
+        for key, name in (("queries", "queries"), ("positives", "with_evidence")):
+            tally.exact(f"manifest.json: truth: {name}", sum(entry[name] for entry in truth), dataset[key])
     roles = list(dict.fromkeys(source["role"] for source in manifest["inputs"]))
     tally.exact("manifest.json: inputs: roles", roles, [role for role in ROLES if role in roles])
     tally.exact("manifest.json: inputs: a run", "run" in roles, True)
@@ -71,6 +80,8 @@ def check_tables_head(folder: ResultFolder, study: StreamedStudy, tally: Tally) 
     }
     compare("summary.json: dataset", summary["dataset"], dataset, tally)
     compare("summary.json: checks", summary["checks"], [], tally)
+    if columns.truth is not None:
+        compare("manifest.json: truth", folder.manifest["truth"], columns.truth.described(), tally)
 
 
 def check_rows(study: StreamedStudy, tally: Tally) -> None:

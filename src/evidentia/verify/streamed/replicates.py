@@ -25,22 +25,37 @@ from evidentia.verify.streamed.redrawn import RedrawnReplicate
 from evidentia.verify.tally import Tally
 
 FILE = "replicates.parquet"
-COLUMNS = ["definition", "group", "gap", "values"]
+COLUMNS = ["definition", "group", "gap", "effective_posts", "values"]
 REDRAWN = 3  # replicates
 Key = tuple[str, str]  # a definition, and a group as names print it
 
 
 @dataclass(frozen=True, eq=False)
-class WrittenReplicates:
-    """The values of a number in every replicate (1 x replicates), or of each of its gaps (gaps x replicates)."""
+class WrittenNumber:
+    """A number in every replicate, where it adds up absolute gaps these too (gaps x replicates), and the posts behind it."""
 
-    rows: Mapping[Key, Floats]
-    resamples: int
+    rows: Floats  # the values, then the gaps
+    effective: float
+
+    @property
+    def values(self) -> Floats:
+        """The value in every replicate."""
+        values: Floats = self.rows[0]
+        return values
+
+    @property
+    def gaps(self) -> Floats:
+        """Every gap in every replicate."""
+        gaps: Floats = self.rows[1:]
+        return gaps
+
+
+Written = Mapping[Key, WrittenNumber]
 
 
 def check_replicates(folder: ResultFolder, points: StreamedPoints, course: Course) -> None:
     """All intervals from the values that were written, and these values in some replicates from the rows."""
-    written: list[WrittenReplicates] = []
+    written: list[Written] = []
     settings = Settings.of(folder.summary)
     course.check("replicates", lambda tally: written.append(_read(folder, points, tally)))
     if written:
@@ -52,54 +67,63 @@ def check_replicates(folder: ResultFolder, points: StreamedPoints, course: Cours
             course.in_part.append(f"Replicates drawn again: {few} of {of}, by the hash of {FILE}. Limits: of all.")
 
 
-def _read(folder: ResultFolder, points: StreamedPoints, tally: Tally) -> WrittenReplicates:
-    """The file has every number of the summary, each in every replicate, and none that nobody asked for."""
+def read_replicates(folder: ResultFolder, tally: Tally) -> Written:
+    """All numbers of the file, each in every replicate."""
     frame = pl.read_parquet(folder.path / FILE)
     tally.exact(f"{FILE}: columns", frame.columns, COLUMNS)
     resamples = folder.summary["resamples"]
     short = frame.filter(pl.col("values").list.len() != resamples).height
     tally.exact(f"{FILE}: rows of another length", short, 0)
     rows: dict[Key, list[Floats]] = {}
-    for definition, group, gap, values in frame.iter_rows():
+    effective: dict[Key, float] = {}
+    for definition, group, gap, posts, values in frame.iter_rows():
         mine = rows.setdefault((definition, group), [])
-        tally.exact(f"{FILE}: {definition}{group}: gap", gap, None if gap is None and not mine else len(mine))
+        tally.exact(f"{FILE}: {definition}{group}: gap", gap, len(mine) - 1 if mine else None)
+        tally.exact(f"{FILE}: {definition}{group}: posts", posts, effective.setdefault((definition, group), posts))
         mine.append(np.array(values, np.float64))
+    return {key: WrittenNumber(np.array(mine), effective[key]) for key, mine in rows.items()}
+
+
+def _read(folder: ResultFolder, points: StreamedPoints, tally: Tally) -> Written:
+    """The file has every number of the summary, each in every replicate, and none that nobody asked for."""
+    rows = read_replicates(folder, tally)
     entries = points.expected.entries.values()
     known = {(entry.definition.expanded, group_suffix(entry.group)) for entry in entries}
     tally.exact(f"{FILE}: numbers that are missing", sorted(known - rows.keys()), [])
     grouped = {(entry.definition.expanded, columns_of(entry.group)) for entry in entries}
     whole = {(name, group_suffix(group)) for name, columns in grouped for group in points.study.cells(columns).groups}
     tally.exact(f"{FILE}: numbers that nobody asked for", sorted(rows.keys() - whole), [])
-    return WrittenReplicates({key: np.array(mine) for key, mine in rows.items()}, resamples)
+    return rows
 
 
 def _check_limits(
-    folder: ResultFolder, points: StreamedPoints, written: WrittenReplicates, settings: Settings, tally: Tally
+    folder: ResultFolder, points: StreamedPoints, written: Written, settings: Settings, tally: Tally
 ) -> None:
     settings.check("summary.json: interval", tally)
     tally.exact("summary.json: interval: bootstrap", settings.bootstrap, "poisson")
     reported = folder.summary["measures"]
     for name, entry in points.expected.entries.items():
-        values = written.rows.get((entry.definition.expanded, group_suffix(entry.group)))
-        if values is not None and name in reported:
+        number = written.get((entry.definition.expanded, group_suffix(entry.group)))
+        if number is not None and name in reported:
             job = ReportedEntry(name, reported[name], entry.definition, entry.group)
             sample, proportion = points.planner.sample(entry.definition, entry.group)
             plan = Planned(Nothing(), sample, proportion)
-            check_interval(job, plan, _drawn(points, entry, values), settings, tally)
+            tally.number(f"{FILE}: {name}: effective posts", number.effective, sample.effective)
+            check_interval(job, plan, _drawn(points, entry, number), settings, tally)
 
 
-def _drawn(points: StreamedPoints, entry: Entry, values: Floats) -> DrawnNumber:
+def _drawn(points: StreamedPoints, entry: Entry, written: WrittenNumber) -> DrawnNumber:
     """A number with its written replicates."""
     number = points.number(entry)
     point = np.nan if number.flaw is not None else number.value
     gaps = points.planner.gaps(entry.definition, entry.group)
     if gaps is None:
-        return DrawnNumber(point, values[0])
-    return DrawnNumber(point, np.abs(values).sum(axis=0), None, gaps, values)
+        return DrawnNumber(point, written.values)
+    return DrawnNumber(point, np.abs(written.gaps).sum(axis=0), None, gaps, written.gaps)
 
 
 def _check_redrawn(
-    folder: ResultFolder, points: StreamedPoints, written: WrittenReplicates, settings: Settings, tally: Tally
+    folder: ResultFolder, points: StreamedPoints, written: Written, settings: Settings, tally: Tally
 ) -> None:
     """Some replicates from the rows; which ones depends on the file, so that nobody could know before it was written."""
     names = hashed(points.study.columns.posts)
@@ -108,12 +132,14 @@ def _check_redrawn(
         again = RedrawnReplicate(points.planner, weights)
         for definition, columns in _numbers(points):
             cells = points.study.cells(columns)
-            has_gaps = points.planner.gaps(definition, cells.groups[0]) is not None
-            values = again.gaps(definition, cells) if has_gaps else again.values(definition, cells)[None]
+            values = again.values(definition, cells)[None]
+            if points.planner.gaps(definition, cells.groups[0]) is not None:
+                values = np.concatenate([values, again.gaps(definition, cells)])
             for at, group in enumerate(cells.groups):
-                mine = written.rows.get((definition.expanded, group_suffix(group)))
+                mine = written.get((definition.expanded, group_suffix(group)))
                 where = f"{FILE}: {definition.expanded}{group_suffix(group)}: replicate {replicate}"
-                for row, value in zip(() if mine is None else mine, values[:, at].tolist(), strict=False):
+                tally.exact(f"{where}: gaps", None if mine is None else len(mine.rows), len(values))
+                for row, value in zip(() if mine is None else mine.rows, values[:, at].tolist(), strict=False):
                     theirs = float(row[replicate])
                     tally.number(where, None if np.isnan(theirs) else theirs, value)
 
