@@ -21,12 +21,21 @@ from evidentia.evaluation import (
 )
 from evidentia.evaluation.choose import choose
 from evidentia.evaluation.compare import NamedRun, align, compare_systems
+from evidentia.evaluation.compare_tables import compare_results_of_tables
 from evidentia.evaluation.curves import curves_of_systems
 from evidentia.evaluation.deltas import OnMismatch
-from evidentia.evaluation.files import ResultSource, RunSource, TablesSource, manifest_of
+from evidentia.evaluation.files import ResultSource, RunSource, TablesSource, manifest_of, write_tables_comparison
 from evidentia.evaluation.intervals import Bootstrap, Method, Resampling
 from evidentia.evaluation.load import load_result, result_name
 from evidentia.evaluation.replicate_record import ReplicateRecord
+from evidentia.evaluation.tables_result import (
+    KEPT,
+    TablesResult,
+    is_result_of_tables,
+    read_tables_result,
+    refuse_mixed,
+    refuse_other_draws,
+)
 from evidentia.listed import listed
 from evidentia.measures import profile_named
 from evidentia.protocol import Tuning, apply_tuning, read_tuning, to_document
@@ -357,8 +366,8 @@ def compare(
     names: Sequence[str] | None = None,
     profile: str | None = None,
     measures: str | Iterable[str] | None = None,
-    resamples: int = 10_000,
-    seed: int = 7,
+    resamples: int | None = None,
+    seed: int | None = None,
     ci: float = 0.95,
     bootstrap: Bootstrap = "auto",
     alpha: float = 0.05,
@@ -375,17 +384,18 @@ def compare(
     Parameters
     ----------
     *results : path, Run, Evaluation or data frame
-        Two results or more: folders, runs, or tables that ``read_run`` reads.
+        Two results or more: folders, runs, or tables that ``read_run`` reads. Folders of ``evaluate_tables`` are compared with
+        each other only, by the replicates that they hold.
     names : sequence of str, default=None
         A name for each result; None takes the names of the folders.
     profile : str, default=None
         Profile of the measures; None takes that of the results.
     measures : str or iterable of str, default=None
         Names of measures; None takes the main ones that all evaluated results have, "all" every one of them.
-    resamples : int, default=10_000
-        Number of cluster-bootstrap resamples of posts.
-    seed : int, default=7
-        Seed of the resamples; not negative.
+    resamples : int, default=None
+        Number of cluster-bootstrap resamples of posts; None takes 10,000, or those that results of tables hold.
+    seed : int, default=None
+        Seed of the resamples; not negative. None takes 7, or that of results of tables.
     ci : float, default=0.95
         Level of the intervals, in (0, 1).
     bootstrap : {"auto", "exact", "poisson"}, default="auto"
@@ -434,25 +444,31 @@ def compare(
     >>> compare(table, better, measures="AUROC", resamples=50)["AUROC"].delta
     0.25
     """
-    loaded = [_loaded(result) for result in results]
-    systems = _systems(loaded, names)
     named = None if measures is None else named_measures(measures)
     every = named == ("all",)
     named = None if every else named
+    design: Design = "successive" if successive else "against first"
+    options: dict[str, Any] = {"on_mismatch": on_mismatch, "alpha": alpha, "design": design, "ci": ci}
+    options |= {"profile": profile, "measures": list(named) if named else None if every else COMPARED_BY_DEFAULT}
+    refuse_mixed(results)
+    if results and is_result_of_tables(results[0]):
+        asked = {"seed": seed, "resamples": resamples, "bootstrap": bootstrap}
+        folders = _tables_results(results, names, asked, on_mismatch)
+        return _compare_tables(folders, options, out=out, force=force, command=command)
+    loaded = [_loaded(result) for result in results]
+    systems = _systems(loaded, names)
     evaluated = [one for one in loaded if isinstance(one, RunSource)]
     choice = choose(evaluated, profile=profile, measures=named, every=every)
     if out is not None:
         _ensure_comparison_writable(Path(out), results, force=force)
-    resampling = Resampling(resamples, seed, ci, bootstrap=bootstrap)
-    design: Design = "successive" if successive else "against first"
+    resampling = Resampling(
+        10_000 if resamples is None else resamples, 7 if seed is None else seed, ci, bootstrap=bootstrap
+    )
     comparison = compare_systems(
         systems, choice, resampling, alpha=alpha, on_mismatch=on_mismatch, design=design, progress=progress
     )
     if out is not None:
-        options: dict[str, Any] = {"on_mismatch": on_mismatch, "alpha": alpha, "design": design, "ci": ci}
         options |= {"bootstrap": comparison.interval["bootstrap"]}
-        by_default = None if every else COMPARED_BY_DEFAULT
-        options |= {"profile": profile, "measures": by_default if named is None else list(named)}
         made_with = [
             _made_with(one, profile=profile, measures=named) if isinstance(one, RunSource) else None for one in loaded
         ]
@@ -467,6 +483,58 @@ def compare(
             if wants_report(report):
                 write_report(temporary)
 
+        write_folder(Path(out), fill, force=force)
+    return comparison
+
+
+def _tables_results(
+    results: Sequence[object], names: Sequence[str] | None, asked: Mapping[str, object], on_mismatch: OnMismatch
+) -> list[TablesResult]:
+    """Results of tables under their names, where they can answer what is asked."""
+    _refuse_other_count(results, names)
+    read = [read_tables_result(Path(str(result))) for result in results]
+    called = _numbered([each.name for each in read]) if names is None else names
+    read = [replace(each, name=name) for each, name in zip(read, called, strict=True)]
+    for each in read:
+        refuse_other_draws(each, asked)
+    if on_mismatch != "error":
+        raise InputError(
+            f"{read[0].name} was read block by block, and its rows are not in the folder, so queries cannot be left out. Evaluate "
+            "the tables with the same queries."
+        )
+    return read
+
+
+def _compare_tables(
+    results: Sequence[TablesResult],
+    options: Mapping[str, Any],
+    *,
+    out: str | Path | None,
+    force: bool,
+    command: str | None,
+) -> Comparison:
+    """Compare results of tables as the options say, and write what was found."""
+    measures = options["measures"]
+    named, every = (measures if isinstance(measures, list) else None), measures is None
+    choice = choose(results, profile=options["profile"], measures=named, every=every)
+    if out is not None:
+        _ensure_comparison_writable(Path(out), [result.folder for result in results], force=force)
+    comparison = compare_results_of_tables(
+        results, choice, level=options["ci"], alpha=options["alpha"], design=options["design"]
+    )
+
+    def fill(temporary: Path) -> None:
+        write_delta_tables(comparison, temporary / "tables")
+        write_tables_comparison(
+            temporary,
+            comparison,
+            {result.name: result.folder for result in results},
+            command=command,
+            options=dict(options) | {"bootstrap": comparison.interval["bootstrap"]},
+            kept=KEPT,
+        )
+
+    if out is not None:
         write_folder(Path(out), fill, force=force)
     return comparison
 
@@ -524,6 +592,8 @@ def _loaded(result: object) -> Run | RunSource:
         return load_result(Path(result))
     if not isinstance(result, Evaluation):
         return result if isinstance(result, Run) else read_run(result)
+    if isinstance(result.source, TablesSource):
+        raise InputError("This Evaluation was read block by block and holds no run. Save it, and name its folder.")
     if not isinstance(result.source, RunSource):
         raise InputError(
             "This Evaluation holds no run to compare. Give one that evidentia.evaluate made, or the folder of a result; "
@@ -540,10 +610,15 @@ def _ensure_comparison_writable(out: Path, results: Sequence[object], *, force: 
 
 def _called(results: Sequence[Run | RunSource]) -> list[str]:
     """A name for every result: its folder's, numbered where two folders are called the same."""
-    plain = [
+    return _numbered(
         f"system {i}" if isinstance(result, Run) else result.name or f"system {i}"
         for i, result in enumerate(results, 1)
-    ]
+    )
+
+
+def _numbered(names: Iterable[str]) -> list[str]:
+    """Names of which the later ones have a number where an earlier one is the same."""
+    plain = list(names)
     return [name if name not in plain[:i] else f"{name} ({i + 1})" for i, name in enumerate(plain)]
 
 

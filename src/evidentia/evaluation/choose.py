@@ -2,12 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 from evidentia.errors import InputError, counted, spelled
-from evidentia.evaluation.files import RunSource
 from evidentia.measures import Definition, Profile, profile_named, resolve
+from evidentia.results.profiles import COMPARED_PER_CRITERION
+
+COUNTED = "they count what all results share"
+
+
+class AskedResult(Protocol):
+    """A result, as far as it says what it was asked for."""
+
+    @property
+    def profile(self) -> str:
+        """The profile that it was made with."""
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """The options that it was made with."""
+
+    def names(self, profile: Profile) -> tuple[str, ...]:
+        """Its measures, as names to be read under a profile."""
 
 
 @dataclass(frozen=True)
@@ -19,9 +37,24 @@ class MeasureChoice:
     asked: bool = False
     notes: tuple[str, ...] = ()
 
+    def definitions(self) -> dict[str, Definition]:
+        """The definitions by name; none may be asked for in single groups."""
+        requests = {name: resolve(name, self.profile) for name in self.names}
+        if any(request.group for request in requests.values()):
+            raise InputError(
+                f"A comparison takes measures without groups. Per criterion it adds, by itself, "
+                f"{', '.join(COMPARED_PER_CRITERION)}, where they are compared over all queries."
+            )
+        return {name: request.definition for name, request in requests.items()}
+
+
+def not_compared(reasons: Mapping[str, Sequence[str]]) -> list[str]:
+    """A note for each reason that measures are not compared for."""
+    return [f"not compared, because {reason}: {', '.join(names)}" for reason, names in reasons.items() if names]
+
 
 def choose(
-    results: Sequence[RunSource], *, profile: str | None, measures: Sequence[str] | None, every: bool = False
+    results: Sequence[AskedResult], *, profile: str | None, measures: Sequence[str] | None, every: bool = False
 ) -> MeasureChoice:
     """The given profile and measures, else the main ones of the results, or ``every`` one; those that all results have."""
     chosen = profile_named(profile or _shared_profile(results))
@@ -39,7 +72,7 @@ def _main(profile: Profile, ks: Sequence[Sequence[str] | None]) -> frozenset[Def
     return frozenset(resolve(name, profile).definition for name in profile.compared(*ks))
 
 
-def _shared_profile(results: Sequence[RunSource]) -> str:
+def _shared_profile(results: Sequence[AskedResult]) -> str:
     profiles = [result.profile for result in results]
     if len(set(profiles)) > 1:
         raise InputError(
@@ -50,7 +83,7 @@ def _shared_profile(results: Sequence[RunSource]) -> str:
 
 
 def _inherited(
-    results: Sequence[RunSource], profile: Profile, main: frozenset[Definition] | None, *, explicit: bool
+    results: Sequence[AskedResult], profile: Profile, main: frozenset[Definition] | None, *, explicit: bool
 ) -> MeasureChoice:
     asked = [{name: resolve(name, profile) for name in result.names(profile)} for result in results]
     if main is not None:
@@ -69,7 +102,7 @@ def _inherited(
     return MeasureChoice(profile, tuple(shared), explicit, tuple(notes))
 
 
-def _difference(results: Sequence[RunSource], shared: int, left_out: int) -> str:
+def _difference(results: Sequence[AskedResult], shared: int, left_out: int) -> str:
     first = results[0].options
     differing = [
         f"--{option}"

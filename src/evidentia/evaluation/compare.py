@@ -9,10 +9,20 @@ import numpy as np
 
 from evidentia.array_types import Floats, Ints
 from evidentia.errors import InputError, counted, shown, spelled
-from evidentia.evaluation.choose import MeasureChoice
+from evidentia.evaluation.choose import COUNTED, MeasureChoice, not_compared
 from evidentia.evaluation.cluster_sums import per_cluster
 from evidentia.evaluation.compute import Computation, compute
-from evidentia.evaluation.deltas import Contrast, DeltaBuilder, OnMismatch, judged, refuse_settings
+from evidentia.evaluation.deltas import (
+    Contrast,
+    DeltaBuilder,
+    OnMismatch,
+    few,
+    judged,
+    refuse_names,
+    refuse_settings,
+    reserved_for,
+    t_limits,
+)
 from evidentia.evaluation.intervals import Resampling
 from evidentia.evaluation.plan import (
     OVERALL,
@@ -31,9 +41,8 @@ from evidentia.results import Comparison, Delta, Design, pairs
 from evidentia.results.measure import Args
 from evidentia.results.profiles import COMPARED_PER_CRITERION
 from evidentia.results.sample_size import Sample, comparison_warnings, left_out_warning
-from evidentia.stats.intervals import Limits, standard_errors, t_quantile
+from evidentia.stats.intervals import Limits
 from evidentia.stats.resampling import Progress, ReplicatePlan, part_of
-from evidentia.stats.testing import t_test
 from evidentia.tables import Run
 from evidentia.tables.queries import Queries
 
@@ -89,17 +98,14 @@ def compare_systems(
         queries=len(sides[0].queries),
         posts=len(sides[0].queries.post_ids),
         deltas=tuple(deltas),
-        notes=(*notes, *choice.notes, *missing, *_few(resampling.resamples)),
+        notes=(*notes, *choice.notes, *missing, *few(resampling.resamples)),
         interval=resampling.to_dict() | {"method": "t"},
         design=design,
     )
 
 
 def _refuse_what_cannot_be(systems: Sequence[NamedRun], resampling: Resampling, alpha: float) -> None:
-    if len(systems) < 2:
-        raise InputError("A comparison needs at least two results.")
-    if len({system.name for system in systems}) < len(systems):
-        raise InputError("Two of the results have the same name. Rename one of the folders.")
+    refuse_names([system.name for system in systems])
     refuse_settings(resampling, alpha)
 
 
@@ -173,17 +179,10 @@ def _same_gold(first: NamedRun, other: NamedRun) -> None:
 
 def _shared(choice: MeasureChoice, systems: Sequence[NamedRun]) -> tuple[list[Definition], list[str]]:
     """What can be compared, and where measures were asked for, a note about each that cannot."""
-    requests = {name: resolve(name, choice.profile) for name in choice.names}
-    if any(request.group for request in requests.values()):
-        raise InputError(
-            f"A comparison takes measures without groups. Per criterion it adds, by itself, "
-            f"{', '.join(COMPARED_PER_CRITERION)}, where they are compared over all queries."
-        )
-    wanted = {name: request.definition for name, request in requests.items()}
+    wanted = choice.definitions()
     counts = [name for name, d in wanted.items() if d.measure.family == "counts"]
     lacking = [name for name, d in wanted.items() if any(unmet(d, system.run) is not None for system in systems)]
-    reasons = {"they count what all results share": counts, "not every result has what it needs": lacking}
-    notes = [f"not compared, because {reason}: {', '.join(names)}" for reason, names in reasons.items() if names]
+    notes = not_compared({COUNTED: counts, "not every result has what it needs": lacking})
     compared = dict.fromkeys(d for name, d in wanted.items() if name not in {*counts, *lacking})
     return list(compared), notes if choice.asked else []
 
@@ -258,11 +257,9 @@ class _Pair:
             d, g, differences = first_values.definition, first_values.grouping, other.values - first_values.values
             cells = first.cell(d, g), second.cell(d, g)
             effective = np.minimum(first.effective(d, g), second.effective(d, g))
-            deltas, errors = cells[1].outcome.values - cells[0].outcome.values, standard_errors(differences, effective)
-            reach = errors * t_quantile(effective, self.resampling.level)
-            limits = Limits(deltas - reach, deltas + reach, np.isnan(differences).sum(axis=1))
+            limits, p = t_limits(cells, differences, effective, self.resampling.level)
             warnings = self._warnings((first, second), d, g, effective, limits)
-            yield Contrast(d, g, cells, limits, t_test(deltas, errors, effective), warnings)
+            yield Contrast(d, g, cells, limits, p, warnings)
 
     def _warnings(
         self,
@@ -279,21 +276,16 @@ class _Pair:
         kind, warnings = simulated_kind(definition), []
         for i in range(len(grouping)):
             sample = Sample(int(posts[i]), float(effective[i]), int(positives[i]), kind)
-            reserved = [each.reservations(definition, grouping, i) for each in computed]
+            names = self.baseline.name, self.system.name
+            reserved = {n: c.reservations(definition, grouping, i) for n, c in zip(names, computed, strict=True)}
             warnings.append(
                 [
                     *comparison_warnings(sample, None if differing is None else int(differing[i])),
                     *left_out_warning(int(limits.left_out[i]), self.resampling.resamples),
-                    *self._by_name(reserved),
+                    *reserved_for(reserved),
                 ]
             )
         return warnings
-
-    def _by_name(self, reserved: Sequence[Sequence[str]]) -> Iterator[str]:
-        for words in dict.fromkeys(word for own in reserved for word in own):
-            both = all(words in own for own in reserved)
-            name = self.baseline.name if words in reserved[0] else self.system.name
-            yield words if both else f"{name}: {words}"
 
 
 def differing_posts(first: Queries, second: Queries, definition: Definition, grouping: Grouping) -> Ints | None:
@@ -315,10 +307,3 @@ def _used_columns(kind: Additive, sums: Floats, args: Args) -> Ints:
     """The columns of a statistic that a measure depends on: several measures may share one statistic."""
     moved = kind.finish(sums + np.vstack([np.zeros_like(sums), np.diag(1 + sums / 2)]), args).values
     return np.flatnonzero(moved[1:] != moved[0])
-
-
-def _few(resamples: int) -> list[str]:
-    """A word where standard errors rest on few resamples."""
-    if resamples >= 200:
-        return []
-    return [f"{resamples:,} resamples give rough standard errors: take 1,000 or more for p values to quote"]

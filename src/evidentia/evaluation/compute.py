@@ -25,7 +25,7 @@ from evidentia.measures.core import Additive, Fit, Macro, Outcome, Statistic, Sw
 from evidentia.protocol import UNTUNABLE
 from evidentia.results import Distribution
 from evidentia.results.measure import Args
-from evidentia.results.sample_size import Sample, interval_warnings
+from evidentia.results.sample_size import UNDEFINED_CRITERIA, Sample, interval_warnings
 from evidentia.stats.exact import ExactParts, ExactSums, add_up
 from evidentia.stats.intervals import effective_clusters
 from evidentia.stats.spread import grouped_distributions
@@ -179,9 +179,7 @@ class Computation:
         """What a value does not cover: criteria where it is undefined, and folds (or its own) that cannot be tuned."""
         cell, notes = self.cell(definition, grouping), []
         if cell.used is not None and cell.used[index] < cell.of:
-            notes.append(
-                f"{cell.of - int(cell.used[index])} of {cell.of} criteria are undefined and left out of the mean"
-            )
+            notes.append(f"{cell.of - int(cell.used[index])} of {cell.of} {UNDEFINED_CRITERIA}")
         if definition.args.get("threshold") == "tuned":
             fold = dict(grouping.groups[index]).get("fold")
             notes += [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -17,8 +17,8 @@ from evidentia.measures import Definition, Profile
 from evidentia.results import Delta
 from evidentia.results.names import group_suffix
 from evidentia.results.sample_size import no_interval_of_difference
-from evidentia.stats.intervals import Limits
-from evidentia.stats.testing import holm
+from evidentia.stats.intervals import Limits, standard_errors, t_quantile
+from evidentia.stats.testing import holm, t_test
 
 OnMismatch = Literal["error", "intersect"]
 UNDEFINED = "undefined for at least one of the two"
@@ -91,6 +91,36 @@ class DeltaBuilder:
             yield no_interval_of_difference(
                 int(contrast.limits.left_out[i]), self.resampling.resamples, unknown=unknown
             )
+
+
+def t_limits(cells: tuple[Cell, Cell], differences: Floats, effective: Floats, level: float) -> tuple[Limits, Floats]:
+    """Limits and p of every group by Student's t, from the differences in every replicate (groups x replicates)."""
+    deltas, errors = cells[1].outcome.values - cells[0].outcome.values, standard_errors(differences, effective)
+    reach = errors * t_quantile(effective, level)
+    limits = Limits(deltas - reach, deltas + reach, np.isnan(differences).sum(axis=1))
+    return limits, t_test(deltas, errors, effective)
+
+
+def reserved_for(reservations: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """What values do not cover; a name stands before words that hold for one of the two systems only."""
+    for words in dict.fromkeys(word for own in reservations.values() for word in own):
+        names = [name for name, own in reservations.items() if words in own]
+        yield words if len(names) == len(reservations) else f"{names[0]}: {words}"
+
+
+def few(resamples: int) -> list[str]:
+    """A word where standard errors rest on few resamples."""
+    if resamples >= 200:
+        return []
+    return [f"{resamples:,} resamples give rough standard errors: take 1,000 or more for p values to quote"]
+
+
+def refuse_names(systems: Sequence[str]) -> None:
+    """Refuse fewer than two systems, and two of one name."""
+    if len(systems) < 2:
+        raise InputError("A comparison needs at least two results.")
+    if len({*systems}) < len(systems):
+        raise InputError("Two of the results have the same name. Rename one of the folders.")
 
 
 def refuse_settings(resampling: Resampling, alpha: float) -> None:

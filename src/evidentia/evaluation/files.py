@@ -21,7 +21,7 @@ from evidentia.measures import Profile
 from evidentia.protocol import Tuning, to_document
 from evidentia.results import Comparison, Evaluation, dumps, dumps_by_line, loads
 from evidentia.results.derived import is_derived
-from evidentia.results.folder import TABLES_MANIFEST_SCHEMA, another_folder, replace_folder
+from evidentia.results.folder import TABLES_COMPARISON_SCHEMA, TABLES_MANIFEST_SCHEMA, another_folder, replace_folder
 from evidentia.tables import DatasetCard, Items, Run
 from evidentia.tables.cells import FORMULA, defused_column
 from evidentia.tables.run import Source
@@ -37,7 +37,7 @@ MONITOR_MANIFEST_SCHEMA = "evidentia.monitor-manifest/1"
 OURS = frozenset(
     {
         *(MANIFEST_SCHEMA, COMPARISON_MANIFEST_SCHEMA, EARLIER_COMPARISON_SCHEMA),
-        *(SELECTIVE_MANIFEST_SCHEMA, MONITOR_MANIFEST_SCHEMA, TABLES_MANIFEST_SCHEMA),
+        *(SELECTIVE_MANIFEST_SCHEMA, MONITOR_MANIFEST_SCHEMA, TABLES_MANIFEST_SCHEMA, TABLES_COMPARISON_SCHEMA),
     }
 )
 _TUNED = re.compile(r"[(,]tuned[,)]")
@@ -297,17 +297,45 @@ def write_comparison(
 
     ``made_with`` says under which profile and options each system was evaluated; None for a run that never was.
     """
-    (folder / "comparison.json").write_text(dumps_by_line(comparison.to_dict(), ("deltas",)), encoding="utf-8")
-    inputs = [_input(name, s) for name, run in runs.items() for s in run.sources]
     systems: list[dict[str, Any]] = []
-    for name, choices in zip(runs, made_with, strict=True):
+    for (name, run), choices in zip(runs.items(), made_with, strict=True):
         place = _place_of(name, [str(earlier["folder"]) for earlier in systems])
-        _write_system(folder / "systems" / place, runs[name], comparison)
+        _write_system(folder / "systems" / place, run, comparison)
         systems.append({"name": name, "folder": place, "made_with": None if choices is None else dict(choices)})
-    about = {"profile": comparison.profile, "seed": comparison.seed, "resamples": comparison.resamples}
-    about |= {"systems": systems, "inputs": inputs}
+    inputs = [_input(name, s) for name, run in runs.items() for s in run.sources]
+    about = {"systems": systems, "inputs": inputs}
     source = ResultSource(options=options, command=command)
-    _write_manifest(folder, COMPARISON_MANIFEST_SCHEMA, source, about)
+    _write_differences(folder, COMPARISON_MANIFEST_SCHEMA, comparison, source, about)
+
+
+def write_tables_comparison(
+    folder: Path,
+    comparison: Comparison,
+    results: Mapping[str, Path],
+    *,
+    command: str | None,
+    options: Mapping[str, Any],
+    kept: Sequence[str],
+) -> None:
+    """The same for results whose rows stayed in tables: of each are ``kept`` the files that its replicates are read from."""
+    systems: list[dict[str, Any]] = []
+    for name, result in results.items():
+        place = _place_of(name, [str(earlier["folder"]) for earlier in systems])
+        (folder / "systems" / place).mkdir(parents=True)
+        for file in kept:
+            (folder / "systems" / place / file).write_bytes((result / file).read_bytes())
+        systems.append({"name": name, "folder": place})
+    source = ResultSource(options=options, command=command)
+    _write_differences(folder, TABLES_COMPARISON_SCHEMA, comparison, source, {"systems": systems})
+
+
+def _write_differences(
+    folder: Path, schema: str, comparison: Comparison, source: ResultSource, about: Mapping[str, Any]
+) -> None:
+    """The deltas, and the manifest beside all that was written."""
+    (folder / "comparison.json").write_text(dumps_by_line(comparison.to_dict(), ("deltas",)), encoding="utf-8")
+    made = {"profile": comparison.profile, "seed": comparison.seed, "resamples": comparison.resamples}
+    _write_manifest(folder, schema, source, made | dict(about))
 
 
 def _place_of(name: str, taken: Sequence[str]) -> str:

@@ -18,6 +18,7 @@ from evidentia.errors import InputError, OutputError, spelled
 from evidentia.results.locking import is_at, try_lock
 
 TABLES_MANIFEST_SCHEMA = "evidentia.tables-manifest/1"
+TABLES_COMPARISON_SCHEMA = "evidentia.tables-comparison-manifest/1"  # of results whose rows stayed in tables
 PARTIAL = ".partial"  # ends the hidden name of what is being written
 _OLD = ".old"  # before the random part: holds what is being replaced
 _LEFTOVER = re.compile(r"\..+\.[a-z0-9_]{8}\.partial", re.DOTALL)
@@ -29,8 +30,13 @@ def refuse_without_rows(folder: Path, manifest: Mapping[str, object]) -> None:
     if manifest.get("schema") == TABLES_MANIFEST_SCHEMA:
         raise InputError(
             f"{folder.resolve().name} was read block by block, and its rows are not in the folder: it cannot be drawn, "
-            "tabulated, explained or compared. For that, evaluate files in memory, "
+            "tabulated, explained or compared with one that has them. For that, evaluate files in memory, "
             f"{spelled('without --memory, --engine, --workers and --scratch', 'with evaluate')}."
+        )
+    if manifest.get("schema") == TABLES_COMPARISON_SCHEMA:
+        raise InputError(
+            f"{folder.resolve().name} compares results whose rows stayed in tables, and no page is drawn of it: its numbers are in "
+            "comparison.json and tables."
         )
 
 

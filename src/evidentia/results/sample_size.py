@@ -17,6 +17,7 @@ FEW_POSTS, FEW_CLUSTERS, FEW_POSITIVES, FEW_DIFFERENCES = 50, 30, 10, 10
 CONVENTION = "the value is a convention, not a measurement"
 NEVER = "undefined in every resample"
 SAME = "every resample gives the same value"
+UNDEFINED_CRITERIA = "criteria are undefined and left out of the mean"  # ends a reservation
 
 # Lowest and highest share of data sets, in percent, over all headline measures and three shapes of data.
 COVERED: dict[str, dict[Kind, Range]] = {  # 95 % intervals that held the truth

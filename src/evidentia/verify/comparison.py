@@ -71,11 +71,11 @@ def check_comparison(folder: ResultFolder, tally: Tally, progress: Progress | No
     systems = [_system(folder.path, entry) for entry in manifest["systems"]]
     _check_manifest(manifest, systems, tally)
     made_with = [system.made_with for system in systems if system.made_with is not None]
-    choice = _choice(manifest["options"], made_with, PROFILES[_profile_name(manifest)])
+    choice = choice_of(manifest["options"], made_with, PROFILES[_profile_name(manifest)])
     notes, shared = _aligned(systems, manifest["options"]["on_mismatch"], tally)
     compared, missing = _comparable(choice, shared)
     expected = _expected(manifest, shared, compared, tally, progress)
-    expected["notes"] = [*notes, *choice.notes, *missing, *_few(manifest["resamples"])]
+    expected["notes"] = [*notes, *choice.notes, *missing, *few(manifest["resamples"])]
     report = folder.comparison
     compare("comparison.json", report, {key: expected[key] for key in report if key in expected}, tally)
     tally.exact("comparison.json: keys", sorted(report), sorted(expected))
@@ -135,7 +135,7 @@ def _profile_name(manifest: Mapping[str, Any]) -> str:
     )
 
 
-def _choice(options: Mapping[str, Any], made_with: Sequence[Mapping[str, Any]], profile: Profile) -> ComparedMeasures:
+def choice_of(options: Mapping[str, Any], made_with: Sequence[Mapping[str, Any]], profile: Profile) -> ComparedMeasures:
     """The measures that were named, else those that the results were made with, or the main ones, where all have them."""
     measures = options["measures"]
     if isinstance(measures, list):
@@ -233,7 +233,7 @@ def _expected(
     asked = options["alpha"], options["ci"], manifest["resamples"], manifest["seed"], bootstrap == POISSON
     terms = Terms(PROFILES[_profile_name(manifest)], *asked)
     queries = systems[0].study.queries
-    families = _families(compared, terms.profile, list(dict.fromkeys(query.criterion for query in queries)))
+    families = families_of(compared, terms.profile, list(dict.fromkeys(query.criterion for query in queries)))
     wants = tuple(want for part in families.values() for want in part)
     sides = [Side(system.name, system.study, wants, terms) for system in systems]
     drawn = [side.replicates(progress) for side in sides]
@@ -257,7 +257,7 @@ def _expected(
     }
 
 
-def _families(compared: Sequence[Definition], profile: Profile, criteria: Sequence[str]) -> dict[str, list[Want]]:
+def families_of(compared: Sequence[Definition], profile: Profile, criteria: Sequence[str]) -> dict[str, list[Want]]:
     """What p values are corrected over: the measures over all queries, and those of single criteria."""
     named = {resolve(name, profile).definition for name in COMPARED_PER_CRITERION}
     single = [d for d in compared if d in named and not averaged(d)]
@@ -267,7 +267,7 @@ def _families(compared: Sequence[Definition], profile: Profile, criteria: Sequen
     }
 
 
-def _few(resamples: int) -> list[str]:
+def few(resamples: int) -> list[str]:
     """A word where standard errors rest on few resamples."""
     rough = f"{resamples:,} resamples give rough standard errors: take 1,000 or more for p values to quote"
     return [rough] if resamples < 200 else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -140,6 +140,10 @@ class Side:
         """How every number is replicated, and what it rests on."""
         return {want: self._planner.plan(*want) for want in self.wants}
 
+    def sample(self, want: Want) -> Sample:
+        """What a number rests on."""
+        return self.planned[want].sample
+
     def replicates(self, progress: Progress | None = None) -> dict[Want, Floats]:
         """The value of every number in every draw."""
         recipes = [planned.recipe for planned in self.planned.values()]
@@ -166,12 +170,32 @@ class Side:
         return [*undefined_criteria(number), *untuned_folds(self.study, Entry("", *want))]
 
 
+class Contestant(Protocol):
+    """What differences are made of: a system with its numbers."""
+
+    @property
+    def name(self) -> str:
+        """What the comparison calls it."""
+
+    def sample(self, want: Want) -> Sample:
+        """What a number rests on."""
+
+    def number(self, want: Want) -> RecomputedNumber:
+        """The number on all queries."""
+
+    def reservations(self, want: Want, number: RecomputedNumber) -> list[str]:
+        """What the number does not cover."""
+
+    def post_sums(self, want: Want) -> Floats | None:
+        """What every post adds to a number, where that is known."""
+
+
 @dataclass(frozen=True, eq=False)
 class Contest:
     """A system against its baseline."""
 
-    baseline: Side
-    system: Side
+    baseline: Contestant
+    system: Contestant
     terms: Terms
 
     def deltas(self, differences: dict[Want, Floats], family: str, wants: Sequence[Want]) -> list[dict[str, Any]]:
@@ -184,7 +208,7 @@ class Contest:
         first, second = self.baseline.number(want), self.system.number(want)
         sound = first.flaw is None and second.flaw is None
         delta = second.value - first.value
-        posts = min(side.planned[want].sample.effective for side in (self.baseline, self.system))
+        posts = min(side.sample(want).effective for side in (self.baseline, self.system))
         error, left_out = _error(differences, posts), int(np.count_nonzero(np.isnan(differences)))
         reach = None if error is None else error * deviate(posts - 1, self.terms.level)
         limits = None if reach is None else (delta - reach, delta + reach)
@@ -207,12 +231,12 @@ class Contest:
         return judged(entry, limits if width and sound else None, left_out=left_out, p=p, warnings=warnings)
 
     def _warnings(self, want: Want, numbers: tuple[RecomputedNumber, RecomputedNumber], left_out: int) -> list[str]:
-        plans = [side.planned[want] for side in (self.baseline, self.system)]
+        samples = [side.sample(want) for side in (self.baseline, self.system)]
         sample = Sample(
             min(mine.clusters for mine in numbers),
-            min(plan.sample.effective for plan in plans),
-            plans[0].sample.positives,
-            plans[0].sample.kind,
+            min(sample.effective for sample in samples),
+            samples[0].positives,
+            samples[0].kind,
         )
         spoken = {
             side.name: side.reservations(want, mine)

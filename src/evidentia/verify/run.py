@@ -26,6 +26,7 @@ from evidentia.verify.rows import check_own_values, check_rows
 from evidentia.verify.selective import check_selective
 from evidentia.verify.sheet import check_sheets
 from evidentia.verify.streamed.check import Sources, verify_tables
+from evidentia.verify.streamed.comparison import TABLES_COMPARISON, verify_tables_comparison
 from evidentia.verify.study import Study, read_study
 from evidentia.verify.tables import all_tables
 from evidentia.verify.tally import Mismatch, Tally, compare
@@ -64,16 +65,19 @@ def verify_folder(
         raise InputError(f"{path.resolve().name} is of an earlier version and keeps {EARLIER[str(schema)]}")
     if schema == ABLATION:
         return _verify_ablation(folder)
-    if schema not in {EVALUATION, SELECTIVE, COMPARISON, TABLES}:
+    if schema not in {EVALUATION, SELECTIVE, COMPARISON, TABLES, TABLES_COMPARISON}:
         raise InputError(
             f"{path.resolve().name} is not a result folder of `evidentia evaluate`, `run`, `selective`, `compare` or `ablate`."
         )
-    if schema == COMPARISON and inputs is not None:
+    compares = schema in {COMPARISON, TABLES_COMPARISON}
+    if compares and inputs is not None:
         raise InputError("The inputs of a comparison are results: verify each of them with its own --inputs.")
+    if schema == TABLES_COMPARISON and sources is not None and sources.places:
+        raise InputError("A comparison was made of results: verify each of them with its own --run and --candidates.")
     if schema != TABLES and sources is not None and sources.places:
         raise InputError(f"{path.resolve().name} holds its rows: verify it without --run and --candidates.")
     # refused here, once and in words, where it cannot be read: nothing could be compared with it
-    _ = folder.comparison if schema == COMPARISON else folder.summary
+    _ = folder.comparison if compares else folder.summary
     course = Course()
     course.check("files", lambda tally: check_hashes(folder, tally))
     course.check("manifest", lambda tally: check_stamp(folder.manifest, tally))
@@ -112,6 +116,8 @@ def _verify_content(
         _verify_evidence(folder, course, progress, checks, meanwhile)
     elif schema == COMPARISON:
         course.check("comparison", lambda tally: check_comparison(folder, tally, progress))
+    elif schema == TABLES_COMPARISON:
+        verify_tables_comparison(folder, course)
     else:
         course.check("selective", lambda tally: check_selective(folder, tally, progress))
         if checks is not None:

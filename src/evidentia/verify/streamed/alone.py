@@ -70,13 +70,13 @@ class ReportedPoints(Points):
 def check_alone(folder: ResultFolder, course: Course) -> None:
     """Words, counts, means over folds and tables of a summary, from its own numbers."""
     points: list[ReportedPoints] = []
-    course.check("measures", lambda tally: points.append(_read(folder, tally)))
+    course.check("measures", lambda tally: points.append(read_reported(folder, tally)))
     if points:
-        course.check("agreement", lambda tally: _check_entries(folder.summary, points[0], tally))
+        course.check("agreement", lambda tally: check_entries(folder.summary, points[0], tally))
         course.check("tables", _tables_of(folder, points[0]))
 
 
-def _read(folder: ResultFolder, tally: Tally) -> ReportedPoints:
+def read_reported(folder: ResultFolder, tally: Tally) -> ReportedPoints:
     """The entries of a summary by what their names mean."""
     profile = PROFILES[folder.manifest["profile"]]
     numbers, reported = Expected(), folder.summary["measures"]
@@ -105,7 +105,7 @@ def _other(reported_entry: Mapping[str, Any], profile: Profile) -> Other:
     )
 
 
-def _check_entries(summary: Mapping[str, Any], points: ReportedPoints, tally: Tally) -> None:
+def check_entries(summary: Mapping[str, Any], points: ReportedPoints, tally: Tally) -> None:
     """Every entry says what its definition says, and its mean over folds is that of the folds."""
     for name, entry in points.expected.entries.items():
         reported_entry = summary["measures"][name]
