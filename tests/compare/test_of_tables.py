@@ -317,3 +317,19 @@ def test_an_evaluation_that_was_not_saved_is_told_to_be(home: Path) -> None:
         result = workflow.evaluate_tables(home / "queries" / "bad", measures="Brier", workers=1, resamples=20)
     with pytest.raises(InputError, match="Save it, and name its folder"):
         evidentia.compare(result, result)
+
+
+def test_the_gate_holds_a_result_against_a_baseline_by_the_same_interval(home: Path) -> None:
+    words = ("gate", home / "bad", "--against", home / "good", "--max-drop", "AUROC:0.01,Recall@10:90%", "--json")
+    closed = command(*words)
+    assert (closed.code, closed.err) == (1, "")
+    verdict = loads(closed.out)
+    interval = evidentia.compare(home / "good", home / "bad", measures=("AUROC", "Recall@10"))["AUROC"].ci
+    assert next((drop["decision"], tuple(drop["ci"])) for drop in verdict["drops"]) == ("not met", interval)
+    assert verdict["drops"][1]["decision"] == "met"
+    named = {condition["title"]: condition["holds"] for condition in verdict["conditions"]}
+    accepted = {c["title"]: c["holds"] for c in loads(command(*words, "--accept-sampled").out)["conditions"]}
+    assert {name for name in named if named[name] != accepted[name]} == {
+        *("Independently verified", "Baseline independently verified"),
+    }
+    refused(command(*words, "--resamples", 50), "its replicates are those of resamples 200, not 50")

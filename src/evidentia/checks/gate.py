@@ -92,7 +92,7 @@ def judge_folder(
     by_code = {finding.code: finding for finding in checks}
     conditions = (
         _verified(folder, by_code["FILE001"], recompute, accept_sampled),
-        *(() if against is None else (_baseline(against, recompute),)),
+        *(() if against is None else (_baseline(against, recompute, accept_sampled),)),
         all_passed(checks),
         thresholds(by_code["TUNE001"], by_code["TUNE002"]),
         Condition("Intervals are present", by_code["INT001"].status == "passed", by_code["INT001"].message),
@@ -108,13 +108,13 @@ def _verified(
     return recomputed(recompute(folder), accept_sampled=accept_sampled)
 
 
-def _baseline(folder: Path, recompute: Callable[[Path], Recomputed] | None) -> Condition:
+def _baseline(folder: Path, recompute: Callable[[Path], Recomputed] | None, accept_sampled: bool) -> Condition:
     """What a result must not fall behind is verified like the result: who lowers a baseline passes it."""
     if recompute is not None:
-        condition = recomputed(recompute(folder))
+        condition = recomputed(recompute(folder), accept_sampled=accept_sampled)
     else:
         files = next(finding for finding in check_subject(read_subject(folder)) if finding.code == "FILE001")
-        condition = written(folder, files)
+        condition = written(folder, files, accept_sampled=accept_sampled)
     return replace(condition, title=BASELINE)
 
 

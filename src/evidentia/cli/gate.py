@@ -26,8 +26,10 @@ def gate(
     max_drop: Annotated[
         list[str] | None, option("--max-drop LIST", "How far, for example 'AUROC:0.01,Brier:0.005'.")
     ] = None,
-    resamples: Annotated[int, option("--resamples", "Bootstrap resamples of posts, for --against.")] = 10_000,
-    seed: options.SampleSeed = 7,
+    resamples: Annotated[
+        int | None, option("--resamples", "Bootstrap resamples of posts, for --against; default 10,000.")
+    ] = None,
+    seed: Annotated[int | None, option("--seed", "Seed of the resamples; default 7.")] = None,
     card: options.Card = None,
     markdown: Annotated[Path | None, option("--markdown FILE", "Also write a checklist with reporting items.")] = None,
     junit: Annotated[Path | None, option("--junit FILE", "Also write JUnit XML, which every CI shows.")] = None,
@@ -114,7 +116,7 @@ def _is_replaceable(file: Path, start: bytes) -> bool:
 
 
 def _drops(
-    out: Path, against: Path | None, asked: tuple[str, ...], resamples: int, seed: int, *, quiet: bool
+    out: Path, against: Path | None, asked: tuple[str, ...], resamples: int | None, seed: int | None, *, quiet: bool
 ) -> tuple[DropJudgement, ...]:
     """How the result does against a baseline, where that was asked."""
     from evidentia import workflow
