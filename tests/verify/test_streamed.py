@@ -104,7 +104,7 @@ def test_files_in_any_layout(layout: str, run: Made, tmp_path: Path) -> None:
         in_parts(queries, tmp_path / "queries", [20, 50])
     in_parts(candidates, tmp_path / "candidates", [400])
     files = tmp_path / "queries", tmp_path / "candidates"
-    out = evaluated(tmp_path / "out", *files, measures=MEASURES, by=("subreddit",))
+    out = evaluated(tmp_path / "out", *files, measures=MEASURES, by=("subreddit",), resamples=2)
     assert places(verified(out, *files)) == []
 
 
@@ -112,7 +112,7 @@ def test_sentences_alone(run: Made, tmp_path: Path) -> None:
     long = run.candidates.join(run.per_query.select(*KEY, "prob"), on=KEY, how="left", maintain_order="left")
     long.write_parquet(tmp_path / "long.parquet")
     names = ("AUROC", "AUROC(level=candidate)", "nDCG@10", "MRR", "Positives", "MAP@5")
-    out = evaluated(tmp_path / "out", tmp_path / "long.parquet", measures=names)
+    out = evaluated(tmp_path / "out", tmp_path / "long.parquet", measures=names, resamples=2)
     assert places(verified(out, tmp_path / "long.parquet")) == []
 
 
@@ -120,7 +120,8 @@ def test_sentences_alone(run: Made, tmp_path: Path) -> None:
 def test_gold_and_rankings_from_candidates(lacking: list[str], run: Made, tmp_path: Path) -> None:
     run.per_query.drop(lacking).write_parquet(tmp_path / "run.parquet")
     files = tmp_path / "run.parquet", run.files[1]
-    out = evaluated(tmp_path / "out", *files, measures=("nDCG@10", "MRR", "Recall@5", "EvidenceRecall", "SelectedK"))
+    names = ("nDCG@10", "MRR", "Recall@5", "EvidenceRecall", "SelectedK")
+    out = evaluated(tmp_path / "out", *files, measures=names, resamples=2)
     assert places(verified(out, *files)) == []
 
 
@@ -129,7 +130,7 @@ def test_other_names_and_joined_lists(run: Made, tmp_path: Path) -> None:
     run.per_query.with_columns(joined).rename({"post_id": "doc", "prob": "p"}).write_parquet(tmp_path / "run.parquet")
     run.candidates.rename({"post_id": "doc"}).write_parquet(tmp_path / "candidates.parquet")
     files = tmp_path / "run.parquet", tmp_path / "candidates.parquet"
-    reading = {"mapping": {"post_id": "doc", "prob": "p"}, "list_sep": ";"}
+    reading = {"mapping": {"post_id": "doc", "prob": "p"}, "list_sep": ";", "resamples": 2}
     out = evaluated(tmp_path / "out", *files, measures=("AUROC", "nDCG@10", "EvidenceRecall"), **reading)
     assert places(verified(out, *files)) == []
 
