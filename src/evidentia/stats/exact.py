@@ -19,6 +19,7 @@ from evidentia.array_types import Bools, Floats, Ints
 
 COARSE = 2.0**-26  # grid of the coarse part, relative to the bound
 FINE = 2.0**-53
+WIDE = 16  # columns of a matrix of which most are zeros: a row falls into one of many bins
 PART = 1 << 15  # columns in work at once: they stay in the cache of a core
 KEPT = (
     1 << 22
@@ -83,12 +84,18 @@ class ExactSums:
 
     def add(self, values: Floats, codes: Ints | None, weights: Floats | None = None) -> None:
         """Add the rows of ``values`` (repeated ``weights`` times) to the groups that ``codes`` names; None: all to one."""
+        width, groups = values.shape[1], self.groups
+        if codes is not None and width >= WIDE:
+            at = np.flatnonzero(values.ravel() != 0)
+            rows = at // width
+            codes, weights = codes[rows] * width + at - rows * width, None if weights is None else weights[rows]
+            values, groups = values.ravel()[at, None], groups * width
         if self.bound is None:
-            self.coarse = _plus(self.coarse, self._summed(values, codes, weights))
+            self.coarse = _plus(self.coarse, _summed(values, codes, weights, groups).reshape(-1, width))
             return
         coarse, fine = split(values, self.bound)
-        self.coarse = _plus(self.coarse, self._summed(coarse, codes, weights))
-        self.fine = _plus(self.fine, self._summed(fine, codes, weights))
+        self.coarse = _plus(self.coarse, _summed(coarse, codes, weights, groups).reshape(-1, width))
+        self.fine = _plus(self.fine, _summed(fine, codes, weights, groups).reshape(-1, width))
 
     def total(self) -> Floats:
         """The sums: one row per group, one column per statistic."""
@@ -104,13 +111,14 @@ class ExactSums:
         fine = None if self.fine is None else _gathered(self.fine, group, groups)
         return ExactParts(_gathered(self.coarse, group, groups), fine)
 
-    def _summed(self, values: Floats, codes: Ints | None, weights: Floats | None) -> Floats:
-        if weights is not None:
-            values = values * weights[:, None]
-        if codes is None:
-            # numpy sums a tall, narrow matrix over its rows twenty times slower than column by column
-            return np.array([[column.sum() for column in values.T]])
-        return np.column_stack([add_up(codes, column, self.groups) for column in values.T])
+
+def _summed(values: Floats, codes: Ints | None, weights: Floats | None, groups: int) -> Floats:
+    if weights is not None:
+        values = values * weights[:, None]
+    if codes is None:
+        # numpy sums a tall, narrow matrix over its rows twenty times slower than column by column
+        return np.array([[column.sum() for column in values.T]])
+    return np.column_stack([add_up(codes, column, groups) for column in values.T])
 
 
 def _gathered(sums: Floats, group: Ints, groups: int) -> Floats:
