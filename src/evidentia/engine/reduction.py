@@ -18,6 +18,7 @@ from evidentia.array_types import Floats, Ints
 from evidentia.engine.blocks import Block
 from evidentia.engine.datasets import Dataset, Span, read_spans
 from evidentia.engine.specification import Groupings, RunShape, Specification, asked, relabelled
+from evidentia.engine.words import plain_run, words_of
 from evidentia.errors import InputError, Problem
 from evidentia.evaluation.cells import Cells, shared_cells
 from evidentia.evaluation.cluster_sums import ClusterSums
@@ -25,8 +26,8 @@ from evidentia.evaluation.compute import add_statistics, macro_parts, population
 from evidentia.evaluation.plan import Grouping, Want
 from evidentia.evaluation.sample_counts import (
     group_totals,
+    masked_size,
     population_rows,
-    population_size,
     post_sizes,
     sweep_classes,
 )
@@ -40,7 +41,6 @@ from evidentia.tables.files import Loaded
 from evidentia.tables.queries import Queries
 
 Key = tuple[object, ...]
-UID_SEED = 11
 ROW = "__row__"  # of a copy: where the row was
 Code = np.int16  # groups of one column are few; crossing them widens
 
@@ -91,7 +91,7 @@ class Reduced:
 
 def reduce_block(job: Job, block: Block) -> Reduced:
     """Read, check and add up a block."""
-    run = read_block(job, block)
+    run, uids = read_block(job, block)
     queries = relabelled(run.queries, job.specification.labels)
     groupings = Groupings(queries)
     pairs = asked(job.specification, RunShape.of(queries))
@@ -99,15 +99,15 @@ def reduce_block(job: Job, block: Block) -> Reduced:
     added = add_statistics(queries, wants, block=len(queries))
     values = {("values", *key): rows.values[rows.counted] for key, rows in added.rows.items()}
     counted = {("counted", *key): np.packbits(rows.counted) for key, rows in added.rows.items()}
-    columns = _columns(queries) | values | counted | _candidates(queries, wants, posts=job.resamples > 0) | _uids(run)
+    columns = _columns(queries) | values | counted | _candidates(queries, wants, posts=job.resamples > 0) | uids
     totals = Totals(added.parts, _counts(queries, wants, squares=job.resamples > 0))
     if job.resamples:
         totals = totals.plus(_replicated(queries, tuple(groupings.wants(pairs.planned)), job))
     return Reduced(block.number, RunShape.of(queries), totals, columns, dict(run.left_out), run.notes)
 
 
-def read_block(job: Job, block: Block) -> Run:
-    """The posts of a block as a checked run."""
+def read_block(job: Job, block: Block) -> tuple[Run, dict[Key, NDArray[Any]]]:
+    """The posts of a block as a checked run, and the words of their uids."""
     queries = _loaded(job.queries, block.queries, job.columns)
     candidates = None
     if job.candidates is not None and block.candidates:
@@ -119,6 +119,9 @@ def read_block(job: Job, block: Block) -> Run:
                 f"{job.candidates.name} has no candidate of any query from {_ends(queries)}. Add them, or leave out those queries.",
             )
         )
+    plain = None if candidates is None else plain_run(queries, candidates, job.reading)
+    if plain is not None:
+        return plain[0], {("uids",): plain[1]}
     run = read_run(queries, candidates=candidates, allow_disjoint=True, **job.reading)
     if run.tune is not None:
         raise InputError(
@@ -128,7 +131,7 @@ def read_block(job: Job, block: Block) -> Run:
                 "--engine.",
             )
         )
-    return run
+    return run, _uids(run)
 
 
 def _loaded(table: Dataset, spans: Sequence[Span], columns: Sequence[str]) -> Loaded:
@@ -177,7 +180,7 @@ def _uids(run: Run) -> dict[Key, NDArray[Any]]:
     else:
         lists = [run.frame[column].explode().drop_nulls() for column in UID_COLUMNS if column in run.frame.columns]
         uids = pl.concat([each.alias("") for each in lists]).unique() if lists else pl.Series([], dtype=pl.String)
-    return {("uids",): uids.hash(UID_SEED).to_numpy()}
+    return {("uids",): words_of(uids)}
 
 
 def _replicated(queries: Queries, wants: Sequence[Want], job: Job) -> Totals:
@@ -201,6 +204,7 @@ def _counts(queries: Queries, wants: Sequence[Want], *, squares: bool) -> dict[K
     counts: dict[Key, Ints] = {("flags",): np.array([not queries.complete, len(queries.post_ids), len(queries)])}
     if queries.gold_ranks is not None and queries.n_gold is not None and queries.n_ranked is not None:
         counts["gold",] = np.array([queries.n_gold.sum(), len(queries.gold_ranks.values), queries.n_ranked.sum()])
+    sizes: dict[Key, Ints] = {}  # many populations are the same queries
     for definition, grouping in (want for each in wants for want in (each, *_behind(queries, each))):
         unit, columns = definition.population.unit, grouping.columns
         name: Key = ("totals", unit, columns)
@@ -210,7 +214,11 @@ def _counts(queries: Queries, wants: Sequence[Want], *, squares: bool) -> dict[K
             codes = np.zeros(len(queries), np.int64) if grouping.codes is None else grouping.codes
             counts[name] = np.bincount(codes[queries.label], minlength=len(grouping))
         if (name := ("size", *population_key(definition, grouping))) not in counts:
-            counts[name] = np.stack(population_size(queries, definition.population, definition.args, grouping))
+            mask = definition.population.mask(queries, definition.args)
+            held: Key = (None if mask is None else mask.tobytes(), unit, columns)
+            if held not in sizes:
+                sizes[held] = np.stack(masked_size(queries, mask, unit, grouping))
+            counts[name] = sizes[held]
         name = ("squares", *squares_key(definition, grouping))
         if squares and name not in counts:
             counts[name] = _squares(queries, definition, grouping)
