@@ -172,7 +172,7 @@ def _columns(queries: Queries) -> dict[Key, NDArray[Any]]:
 
 
 def _uids(run: Run) -> dict[Key, NDArray[Any]]:
-    """The different uids of a block as words, to find those that stand in another block too; nothing where topics share them."""
+    """The different uids of a block as ascending words, to find those of two blocks; nothing where topics share them."""
     if run.queries.criterion_ids == ("",):
         return {}
     if run.candidates is not None:
@@ -180,7 +180,7 @@ def _uids(run: Run) -> dict[Key, NDArray[Any]]:
     else:
         lists = [run.frame[column].explode().drop_nulls() for column in UID_COLUMNS if column in run.frame.columns]
         uids = pl.concat([each.alias("") for each in lists]).unique() if lists else pl.Series([], dtype=pl.String)
-    return {("uids",): words_of(uids)}
+    return {("uids",): np.sort(words_of(uids))}
 
 
 def _replicated(queries: Queries, wants: Sequence[Want], job: Job) -> Totals:

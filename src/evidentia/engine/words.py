@@ -35,7 +35,7 @@ Words = NDArray[np.int64]
 
 
 def plain_run(queries: Loaded, candidates: Loaded, reading: Mapping[str, Any]) -> tuple[Run, Words] | None:
-    """A block as a run, and the different words of its uids; None where it must be looked at in another way."""
+    """A block as a run, and the different words of its uids, ascending; None where it must be looked at in another way."""
     frame = queries.frame
     if not _is_usual(frame, candidates.frame, reading):
         return None
