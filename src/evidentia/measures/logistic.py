@@ -65,12 +65,11 @@ def newton(x: Floats, label: Bools, weight: Floats) -> Floats | None:
         if h0 <= 0:
             return None
         level, origin = level + slope * (moment / h0 - origin), moment / h0
-        centred = x - origin
-        g0, g1, h1 = _equations(centred, label, weight, (level, slope))
+        g0, g1, h1 = _equations(x, label, weight, (level, slope, origin))
         if h1 <= 0:
             return None
         rise, turn = g0 / h0, g1 / h1
-        size = _climbing(centred, label, weight, (level, slope), (rise, turn))
+        size = _climbing(x, label, weight, (level, slope, origin), (rise, turn))
         level, slope = level + size * rise, slope + size * turn
         if abs(rise) < 1e-12 * max(1.0, abs(level)) and abs(turn) < 1e-12 * max(1.0, abs(slope)):
             return np.array([level - slope * origin, slope])
@@ -94,12 +93,12 @@ def _curvature(x: Floats, weight: Floats, at: tuple[float, float, float]) -> Flo
     return totals_of(make, len(x))
 
 
-def _equations(x: Floats, label: Bools, weight: Floats, at: tuple[float, float]) -> tuple[float, float, float]:
+def _equations(x: Floats, label: Bools, weight: Floats, at: tuple[float, float, float]) -> tuple[float, float, float]:
     """The gradient in level and slope, and the curvature in slope; whole numbers and small rests are added apart."""
-    level, slope = at
+    level, slope, origin = at
 
     def make(rows: slice) -> Floats:
-        some, heavy = x[rows], weight[rows]
+        some, heavy = x[rows] - origin, weight[rows]
         line = level + slope * some
         above, small = line > 0, _smaller(line)
         whole, rest = heavy * (label[rows].astype(float) - above), heavy * np.where(above, small, -small)
@@ -109,20 +108,25 @@ def _equations(x: Floats, label: Bools, weight: Floats, at: tuple[float, float])
     return float(sums[0] + sums[1]), float(sums[2] + sums[3]), float(sums[4])
 
 
-def _climbing(x: Floats, label: Bools, weight: Floats, at: tuple[float, float], step: tuple[float, float]) -> float:
+def _climbing(
+    x: Floats, label: Bools, weight: Floats, at: tuple[float, float, float], step: tuple[float, float]
+) -> float:
     """The largest of 1, 1/2, 1/4 ... of a step that does not lead downhill; near the top the likelihood is too flat to ask."""
-    if all(abs(by) <= 1e-6 * max(1.0, abs(now)) for now, by in zip(at, step, strict=True)):
+    level, slope, origin = at
+    if all(abs(by) <= 1e-6 * max(1.0, abs(now)) for now, by in zip((level, slope), step, strict=True)):
         return 1.0
-    side, size = np.where(label, -1.0, 1.0), 1.0
+    size = 1.0
 
     def cost(level: float, slope: float) -> float:
         def make(rows: slice) -> Floats:
-            return (weight[rows] * np.logaddexp(0.0, side[rows] * (level + slope * x[rows])))[None]
+            line = level + slope * (x[rows] - origin)
+            against = np.where(label[rows], -line, line)
+            return np.stack([weight[rows] * (np.maximum(against, 0.0) + np.log1p(np.exp(-np.abs(line))))])
 
         return float(totals_of(make, len(x))[0])
 
-    before = cost(*at)
-    while size > 1e-9 and cost(at[0] + size * step[0], at[1] + size * step[1]) > before:
+    before = cost(level, slope)
+    while size > 1e-9 and cost(level + size * step[0], slope + size * step[1]) > before:
         size /= 2
     return size
 

@@ -19,11 +19,10 @@ from evidentia.array_types import Bools, Floats, Ints
 
 COARSE = 2.0**-26  # grid of the coarse part, relative to the bound
 FINE = 2.0**-53
-PART = 1 << 15  # columns in work at once: they stay in the cache of a core
-KEPT = (
-    1 << 22
-)  # columns up to which parts stay in memory between their bounds and their sums; longer ones are made twice
-MANY = 16  # parts from which on threads are worth their start
+ROUND = 1.5 * 2.0**52  # adding it and taking it away again rounds to whole numbers, halves to even ones
+PART = 1 << 13  # columns in work at once: they stay in the cache of a core, and their memory with the process
+SAMPLED = 64  # parts of a long row that tell its bound
+MANY = 64  # parts from which on threads are worth their start
 
 Task = TypeVar("Task")
 Made = TypeVar("Made")
@@ -46,8 +45,11 @@ def split(values: Floats, bound: float | Floats) -> tuple[Floats, Floats]:
     >>> abs(float(coarse[0] + fine[0]) - 1 / 3) <= 2**-54
     True
     """
-    coarse = np.rint(values / (bound * COARSE)) * (bound * COARSE)
-    fine = np.rint((values - coarse) / (bound * FINE)) * (bound * FINE)
+    coarse = values + ROUND * COARSE * bound
+    coarse -= ROUND * COARSE * bound
+    fine = values - coarse
+    fine += ROUND * FINE * bound
+    fine -= ROUND * FINE * bound
     return coarse, fine
 
 
@@ -155,37 +157,46 @@ def exact_totals(rows: Floats) -> Floats:
 def totals_of(make: Callable[[slice], Floats], columns: int) -> Floats:
     """The sum of every row of a wide matrix that is made part by part: some columns of all rows at a time.
 
+    The bounds are those of a sample of the parts; where another part goes beyond them, all are added up anew.
+
     >>> totals_of(lambda part: np.arange(6.0).reshape(2, 3)[:, part], 3)
     array([ 3., 12.])
     """
     places = [slice(at, at + PART) for at in range(0, max(columns, 1), PART)]
-    kept: dict[int, Floats] = {}
+    sampled = {place.start: make(place) for place in places[:: max(1, len(places) // SAMPLED)]}
+    bounds = powers_above(np.max([_largest(part) for part in sampled.values()], axis=0))
 
-    def largest(place: slice) -> Floats:
-        part = make(place)
-        if columns <= KEPT:
-            kept[place.start] = part
-        most: Floats = np.abs(part).max(axis=1, initial=0.0)
-        return most
+    def add(some: Sequence[slice]) -> Floats:
+        totals = np.zeros((3, len(bounds)))
+        for place in some:
+            part = sampled[place.start] if place.start in sampled else make(place)
+            for at, row in enumerate(part):  # a row alone takes memory that is at hand, all together do not
+                coarse, fine = split(row / bounds[at], 1.0)  # dividing by a power of two loses nothing
+                totals[:2, at] += coarse.sum(), fine.sum()
+            np.maximum(totals[2], _largest(part), out=totals[2])
+        return totals
 
-    bounds = powers_above(np.max(list(_spread_out(largest, places)), axis=0))
-
-    def add(place: slice) -> tuple[Floats, Floats]:
-        part = kept[place.start] if kept else make(place)
-        coarse, fine = split(part / bounds[:, None], 1.0)  # dividing by a power of two loses nothing
-        return coarse.sum(axis=1), fine.sum(axis=1)
-
-    sums = list(_spread_out(add, places))
-    total: Floats = (sum(coarse for coarse, _ in sums) + sum(fine for _, fine in sums)) * bounds
-    return total
+    while True:
+        sums = list(_spread_out(add, places))
+        needed = powers_above(np.max([each[2] for each in sums], axis=0))
+        if np.all(needed <= bounds):
+            total: Floats = (sum(each[0] for each in sums) + sum(each[1] for each in sums)) * bounds
+            return total
+        bounds = needed
 
 
-def _spread_out(work: Callable[[Task], Made], tasks: Sequence[Task]) -> Iterator[Made]:
-    """The work on all tasks, on all cores where there are many."""
+def _largest(part: Floats) -> Floats:
+    largest: Floats = np.maximum(part.max(axis=1, initial=0.0), -part.min(axis=1, initial=0.0))
+    return largest
+
+
+def _spread_out(work: Callable[[Sequence[Task]], Made], tasks: Sequence[Task]) -> Iterator[Made]:
+    """The work on all tasks; where there are many, every core takes a share of them."""
     if len(tasks) < MANY:
-        return map(work, tasks)
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return iter(list(pool.map(work, tasks)))
+        return iter([work(tasks)])
+    cores = os.cpu_count() or 1
+    with ThreadPoolExecutor(cores) as pool:
+        return iter(list(pool.map(work, [tasks[core::cores] for core in range(cores)])))
 
 
 def add_up(codes: Ints, values: Floats | Bools, groups: int) -> Floats:
