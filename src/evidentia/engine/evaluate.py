@@ -16,7 +16,7 @@ import polars as pl
 
 from evidentia.engine.blocks import Block, lay_out
 from evidentia.engine.columns import ColumnStore
-from evidentia.engine.computation import SpilledComputation, curve_counts, joined_queries
+from evidentia.engine.computation import SpilledComputation, planned_queries
 from evidentia.engine.datasets import Dataset, dataset
 from evidentia.engine.executors import Executor
 from evidentia.engine.reduction import Job, Reduced, Totals, reduce_block
@@ -204,7 +204,6 @@ class _Joined:
     def __init__(self, store: ColumnStore) -> None:
         self.store, self.totals = store, Totals()
         self.shape: RunShape | None = None
-        self.posts: list[int] = []
         self.left_out: dict[str, int] = {}
         self.notes: dict[str, None] = {}
 
@@ -221,7 +220,6 @@ class _Joined:
             )
         self.shape = reduced.shape
         self.totals = self.totals.plus(reduced.totals)
-        self.posts.append(int(reduced.totals.counts["flags",][1]))
         for key, part in reduced.columns.items():
             self.store.append(key, part)
         for reason, count in reduced.left_out.items():
@@ -238,7 +236,8 @@ def _evaluation(joined: _Joined, job: Job, resampling: Resampling, memory: int, 
     _refuse_shared_uids(joined.store, job)
     _refuse_disjoint(joined.totals, job)
     complete = not joined.totals.counts["flags",][0]
-    queries = joined_queries(joined.store, joined.shape, specification.labels, joined.posts, complete=complete)
+    cuts = joined.totals.counts["cuts",]
+    queries = planned_queries(joined.shape, specification.labels, cuts, complete=complete)
     plan = plan_of(queries, specification)
     plan.ensure_possible(chosen)
     others = other_wants(queries, plan, chosen.name)
@@ -248,6 +247,7 @@ def _evaluation(joined: _Joined, job: Job, resampling: Resampling, memory: int, 
         totals=joined.totals,
         store=joined.store,
         wants=(*plan.wants, *others),
+        planned=plan.wants,
     )
     limits: Intervals = {}
     if resampling.resamples:
@@ -266,7 +266,15 @@ def _evaluation(joined: _Joined, job: Job, resampling: Resampling, memory: int, 
         other_definitions=other_definitions(defined_otherwise(run, chosen, plan), computation, estimates),
         notes=tuple(joined.notes),
         dataset=_dataset(joined, specification.labels),
-        curves=curves(queries, drawn, estimates.get("ECE"), resampling.level, NO_DRAWS, counted=curve_counts),
+        curves=curves(
+            queries,
+            drawn,
+            estimates.get("ECE"),
+            resampling.level,
+            NO_DRAWS,
+            counted=lambda _, fold: computation.counts("query", () if fold is None else ("fold",)),
+            shared=lambda _, bins: joined.store.read(("shares", bins)).reshape(-1, 2, bins),
+        ),
         resolve=partial(canonical, profile=chosen),
     )
 
@@ -275,9 +283,8 @@ def _refuse_shared_uids(store: ColumnStore, job: Job) -> None:
     """Refuse a uid that stands for sentences of posts in different blocks; within a block the reader has looked."""
     if ("uids",) not in store:
         return
-    words = store.read(("uids",))
-    words.sort()
-    shared = int(np.count_nonzero(words[1:] == words[:-1]))
+    stretches = store.ascending([("uids",)])
+    shared = sum(int(np.count_nonzero(words[1:] == words[:-1])) for (words,) in stretches)
     if shared:
         raise InputError(
             Problem(

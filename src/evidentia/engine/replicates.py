@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evidentia.array_types import Floats, Ints
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.engine.columns import ColumnStore
 from evidentia.engine.computation import CHUNK, CellScores, SpilledComputation
-from evidentia.engine.reduction import Job, candidate_cells
+from evidentia.engine.kept import score_cells
+from evidentia.engine.reduction import Job
 from evidentia.evaluation.cluster_sums import defined
 from evidentia.evaluation.compute import macro_parts
 from evidentia.evaluation.plan import Grouping, Key, Want
@@ -106,20 +106,25 @@ class SpilledReplicates:
 
     def _fitted(self, kind: Fit, grouping: Grouping) -> Floats:
         """One Newton step of every group in every replicate."""
-        queries = self.computation.queries
-        assert queries.prob is not None
-        members: list[Any] = [slice(None)]
-        if grouping.codes is not None:
-            members = [np.flatnonzero(grouping.codes == code) for code in range(len(grouping))]
-        scored = [(code, kind.score(queries.prob[mine], queries.label[mine])) for code, mine in enumerate(members)]
+        groups = [self._by_post(grouping, code) for code in range(len(grouping))]
+        scored = [(code, kind.score(prob, label)) for code, (prob, label, _) in enumerate(groups)]
         fitted = [(code, score) for code, score in scored if score is not None]
         largest = [np.abs(score.columns).max(axis=0, initial=0.0) for _, score in fitted]
         bounds = powers_above(np.max(largest, axis=0)) if largest else np.ones(1)
-        parts = [(score.columns, queries.post[members[code]]) for code, score in fitted]
-        rows = np.full((len(members), self.job.resamples), np.nan)
+        parts = [(score.columns, groups[code][2]) for code, score in fitted]
+        rows = np.full((len(groups), self.job.resamples), np.nan)
         for (code, score), sums in zip(fitted, self._weighed(parts, bounds), strict=True):
             rows[code] = kind.step(score.at, sums[None])[0]
         return rows
+
+    def _by_post(self, grouping: Grouping, code: int) -> tuple[Floats, Bools, Ints]:
+        """The probabilities of a group, their labels and posts, post by post."""
+        units = self._units("query", grouping, code)
+        others = list(units.others)
+        prob = np.concatenate([units.scores, *(scores for scores, _ in others)])
+        posts = np.concatenate([units.posts, *(of for _, of in others)])
+        order = np.argsort(posts, kind="stable")
+        return prob[order], (np.arange(len(prob)) < len(units.scores))[order], posts[order]
 
     def _weighed(self, parts: Sequence[tuple[Floats, Ints]], bounds: Floats) -> Floats:
         """Weighted sums of columns of rows that stand post by post: parts x replicates x columns."""
@@ -138,13 +143,11 @@ class SpilledReplicates:
 
     def _swept(self, wants: Sequence[Want]) -> dict[Key, Floats]:
         """The values of sweeps; those over the same units in the same groups share their steps."""
-        shared: dict[tuple[bool, tuple[str, ...]], list[Want]] = {}
+        shared: dict[tuple[str, tuple[str, ...]], list[Want]] = {}
         for definition, grouping in wants:
-            level = definition.args.get("level") == "candidate"
+            level = definition.args.get("level") or "query"
             shared.setdefault((level, grouping.columns), []).append((definition, grouping))
-        prepared = [
-            (members, self._steps(of_candidates, members[0][1])) for (of_candidates, _), members in shared.items()
-        ]
+        prepared = [(members, self._steps(level, members[0][1])) for (level, _), members in shared.items()]
         values = {(d, g.columns): np.empty((len(g), self.job.resamples)) for d, g in wants}
         for rows, weights in self._parts():
             heavy = weights.astype(np.float32)  # whole numbers, of which no step adds up so many that they would round
@@ -155,33 +158,24 @@ class SpilledReplicates:
                         values[definition, grouping.columns][at, rows] = part
         return values
 
-    def _steps(self, of_candidates: bool, grouping: Grouping) -> list[_WeightedSteps]:
+    def _steps(self, level: str, grouping: Grouping) -> list[_WeightedSteps]:
         """The steps of every group."""
         assert self.computation.store is not None
-        units = self._candidates(grouping) if of_candidates else self._queries(grouping)
-        name = ("steps", of_candidates, *grouping.columns)
+        name = ("steps", level, *grouping.columns)
+        units = (self._units(level, grouping, code) for code in range(len(grouping)))
         return [_WeightedSteps(each, self.computation.store, (*name, at)) for at, each in enumerate(units)]
 
-    def _queries(self, grouping: Grouping) -> Iterator[_Units]:
-        queries = self.computation.queries
-        assert queries.scores is not None
-        for code in range(len(grouping)):
-            mine: Any = slice(None) if grouping.codes is None else grouping.codes == code
-            scores, posts, gold = queries.scores[mine], queries.post[mine], queries.label[mine]
-            yield _Units(scores[gold], posts[gold], [(scores[~gold], posts[~gold])])
-
-    def _candidates(self, grouping: Grouping) -> Iterator[_Units]:
+    def _units(self, level: str, grouping: Grouping, code: int) -> _Units:
+        """The positives and the others of a group."""
         assert self.computation.store is not None
-        partitions = enumerate(candidate_cells(self.computation.queries, self.computation.wants))
+        partitions = enumerate(score_cells(self.computation.queries, self.computation.wants, level))
         part, cells = next(each for each in partitions if grouping.columns in each[1].groups)
-        scores = CellScores(self.computation.store, part, cells.size)
-        groups = cells.groups[grouping.columns]
-        for code in range(len(grouping)):
-            members = np.flatnonzero(groups == code)
-            gold = [scores.with_posts("gold", int(cell)) for cell in members]
-            others = (part for cell in members for part in scores.chunks_with_posts("other", int(cell)))
-            joined = [np.concatenate([each[i] for each in gold]) for i in range(2)]
-            yield _Units(joined[0], joined[1], others)
+        scores = CellScores(self.computation.store, level, part, cells.size)
+        members = np.flatnonzero(cells.groups[grouping.columns] == code)
+        gold = [scores.with_posts("gold", int(cell)) for cell in members]
+        others = (part for cell in members for part in scores.chunks_with_posts("other", int(cell)))
+        joined = [np.concatenate([each[i] for each in gold]) for i in range(2)]
+        return _Units(joined[0], joined[1], others)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from threading import Lock
+
 import numpy as np
 
 from evidentia.array_types import Floats
@@ -19,25 +21,30 @@ class Steps:
 
     def __init__(self, positives: Floats) -> None:
         self.scores, self.gained = np.unique(positives, return_counts=True)  # a step for each different score
-        self.above = np.zeros(len(self.scores), np.int64)  # other units with a higher score than each step
-        self.equal = np.zeros(len(self.scores), np.int64)
+        self.below = np.zeros(len(self.scores), np.int64)  # other units with a lower score than each step
+        self.equal = np.zeros(len(self.scores), np.int32)
         self.others = 0
+        self._lock = Lock()
 
     def add(self, ascending: Floats) -> None:
-        """Count more units that are not positive."""
+        """Count more units that are not positive; several threads may do so."""
+        if not len(ascending):
+            return
         below = np.searchsorted(ascending, self.scores, side="left")
-        reached = np.searchsorted(ascending, self.scores, side="right")
-        self.above += len(ascending) - reached
-        self.equal += reached - below
-        self.others += len(ascending)
+        tied = np.flatnonzero(ascending[np.minimum(below, len(ascending) - 1)] == self.scores)
+        equal = np.searchsorted(ascending, self.scores[tied], side="right") - below[tied]
+        with self._lock:
+            self.below += below
+            self.equal[tied] += equal.astype(np.int32)
+            self.others += len(ascending)
 
     def counts(self) -> Counts:
         """The sweep from the highest score down: for each score of positives the units above it, then those at it."""
         if not len(self.scores):  # no positives: one step passes everything
             return _one_step(self.others)
         tp = np.cumsum(self.gained[::-1]).astype(np.float64)
-        above = self.above[::-1].astype(np.float64)
-        through = above + self.equal[::-1]
+        through = (self.others - self.below)[::-1].astype(np.float64)
+        above = through - self.equal[::-1]
         tp_at = np.concatenate([[0.0], np.column_stack([np.concatenate([[0.0], tp[:-1]]), tp]).ravel(), tp[-1:]])
         fp_at = np.concatenate([[0.0], np.column_stack([above, through]).ravel(), [float(self.others)]])
         passed = np.diff(fp_at)

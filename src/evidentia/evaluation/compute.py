@@ -172,7 +172,8 @@ class Computation:
         order = behind.ascending
         codes = None if grouping.codes is None else grouping.codes[order]
         whole = definition.measure.base == "SelectedK"
-        shapes = grouped_distributions(behind.values[order], codes, len(grouping), whole_numbers=whole)
+        values = behind.values[order]
+        shapes = grouped_distributions(lambda: [(values, codes)], len(grouping), whole_numbers=whole)
         return [None if shape is None else Distribution(**shape) for shape in shapes]
 
     def reservations(self, definition: Definition, grouping: Grouping, index: int) -> tuple[str, ...]:
