@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -31,12 +33,11 @@ class ColumnStore:
 
     folder: Path
     _columns: dict[Key, _Column] = field(default_factory=dict)
-    _number: Iterator[int] = field(default_factory=itertools.count)  # threads write columns of their own
 
     def append(self, key: Key, part: NDArray[Any]) -> None:
         """Write the part of a block behind those before it."""
         if key not in self._columns:
-            self._columns[key] = _Column(self.folder / f"{next(self._number):04d}.column", part.dtype, [])
+            self._columns[key] = _Column(self.folder / f"{len(self._columns):04d}.column", part.dtype, [])
         column = self._columns[key]
         with column.path.open("ab") as file:
             file.write(np.ascontiguousarray(part, column.dtype).data)
@@ -78,15 +79,18 @@ class ColumnStore:
                     order = slice(None) if tied[at] else np.argsort(columns[0])
                     yield tuple(column[order] for column in columns)
 
-    def in_order(self, keys: Sequence[Key]) -> Iterable[tuple[NDArray[Any], ...]]:
-        """The same for any number of readings; what is too long for the memory is written in that order."""
+    @contextmanager
+    def in_order(self, keys: Sequence[Key]) -> Iterator[Iterable[tuple[NDArray[Any], ...]]]:
+        """The same for any number of readings; what is too long for the memory is written in that order meanwhile."""
         if sum(self.lengths(keys[0])) <= STRETCH:
-            return list(self.ascending(keys))
-        ordered: list[Key] = [("in order", *key) for key in keys]
-        for stretch in self.ascending(keys):
-            for key, column in zip(ordered, stretch, strict=True):
-                self.append(key, column)
-        return _Rows(self, ordered)
+            yield list(self.ascending(keys))
+            return
+        with TemporaryDirectory(dir=self.folder) as folder:
+            ordered = ColumnStore(Path(folder))
+            for stretch in self.ascending(keys):
+                for key, column in zip(keys, stretch, strict=True):
+                    ordered.append(key, column)
+            yield _Rows(ordered, keys)
 
     def _bounds(self, key: Key) -> tuple[list[Ints], list[bool]]:
         """Where stretches start in every part, so that no value is in two of them; and in which all values are equal."""

@@ -18,11 +18,12 @@ from evidentia.engine.blocks import Block, lay_out
 from evidentia.engine.columns import ColumnStore
 from evidentia.engine.computation import SpilledComputation, planned_queries
 from evidentia.engine.datasets import Dataset, dataset
+from evidentia.engine.endings import Remains
 from evidentia.engine.executors import Executor
 from evidentia.engine.reduction import Job, Reduced, Totals, reduce_block
 from evidentia.engine.regrouping import regrouped
 from evidentia.engine.replicates import SpilledReplicates
-from evidentia.engine.specification import Labels, RunShape, Specification, other_wants, plan_of
+from evidentia.engine.specification import Labels, RunShape, Specification, plan_of
 from evidentia.errors import InputError, Problem, counted
 from evidentia.evaluation.curves import curves
 from evidentia.evaluation.estimates import EstimateBuilder
@@ -135,7 +136,7 @@ def evaluate_blocks(
             joined.add(reduced)
             if progress is not None:
                 progress(done + 1, len(blocks))
-        return _evaluation(joined, job, resampling, memory, named=named)
+        return _evaluation(joined, job, resampling, memory, executor, named=named)
 
 
 def rows_of_blocks(memory: int, workers: int) -> int:
@@ -227,7 +228,9 @@ class _Joined:
         self.notes.update(dict.fromkeys(reduced.notes))
 
 
-def _evaluation(joined: _Joined, job: Job, resampling: Resampling, memory: int, *, named: bool) -> Evaluation:
+def _evaluation(
+    joined: _Joined, job: Job, resampling: Resampling, memory: int, executor: Executor, *, named: bool
+) -> Evaluation:
     """The result of all blocks together."""
     specification = job.specification
     chosen = profile_named(specification.profile)
@@ -240,18 +243,17 @@ def _evaluation(joined: _Joined, job: Job, resampling: Resampling, memory: int, 
     queries = planned_queries(joined.shape, specification.labels, cuts, complete=complete)
     plan = plan_of(queries, specification)
     plan.ensure_possible(chosen)
-    others = other_wants(queries, plan, chosen.name)
+    remains = Remains(joined.store, specification, joined.shape)
     computation = SpilledComputation(
         queries,
         sums={key: parts.total() for key, parts in joined.totals.sums.items()},
         totals=joined.totals,
-        store=joined.store,
-        wants=(*plan.wants, *others),
-        planned=plan.wants,
+        remains=remains,
+        executor=executor,
     )
     limits: Intervals = {}
     if resampling.resamples:
-        replicates = SpilledReplicates(computation, job, joined.store.read(("posts",)))
+        replicates = SpilledReplicates(computation, remains, job, joined.store.read(("posts",)))
         limits = intervals(computation, replicates.each(plan.wants), resampling)
     estimates = EstimateBuilder(chosen, computation, limits, resampling).estimates(plan)
     run = Run(queries=queries, frame=pl.DataFrame())

@@ -63,7 +63,10 @@ def score_cells(queries: Queries, wants: Sequence[Want], level: str) -> list[Cel
 
 def value_cells(wants: Sequence[Want]) -> list[Cells]:
     """Partitions of the queries, each as fine as some groupings of means; mostly one."""
-    return shared_cells(list({g.columns: g for d, g in wants if d in kept_statistics(wants)}.values()))
+    means = kept_statistics(wants)
+    return shared_cells(
+        list({grouping.columns: grouping for definition, grouping in wants if definition in means}.values())
+    )
 
 
 def kept_statistics(wants: Sequence[Want]) -> dict[Definition, Key]:

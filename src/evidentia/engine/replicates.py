@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from evidentia.array_types import Bools, Floats, Ints
 from evidentia.engine.columns import ColumnStore
-from evidentia.engine.computation import CHUNK, CellScores, SpilledComputation
-from evidentia.engine.kept import score_cells
+from evidentia.engine.computation import SpilledComputation
+from evidentia.engine.endings import CHUNK, Remains
 from evidentia.engine.reduction import Job
 from evidentia.evaluation.cluster_sums import defined
 from evidentia.evaluation.compute import macro_parts
@@ -40,6 +40,7 @@ class SpilledReplicates:
     """The replicate values of every definition of a plan."""
 
     computation: SpilledComputation
+    remains: Remains
     job: Job
     keys: Words
 
@@ -160,18 +161,14 @@ class SpilledReplicates:
 
     def _steps(self, level: str, grouping: Grouping) -> list[_WeightedSteps]:
         """The steps of every group."""
-        assert self.computation.store is not None
         name = ("steps", level, *grouping.columns)
         units = (self._units(level, grouping, code) for code in range(len(grouping)))
-        return [_WeightedSteps(each, self.computation.store, (*name, at)) for at, each in enumerate(units)]
+        return [_WeightedSteps(each, self.remains.store, (*name, at)) for at, each in enumerate(units)]
 
     def _units(self, level: str, grouping: Grouping, code: int) -> _Units:
         """The positives and the others of a group."""
-        assert self.computation.store is not None
-        partitions = enumerate(score_cells(self.computation.queries, self.computation.wants, level))
-        part, cells = next(each for each in partitions if grouping.columns in each[1].groups)
-        scores = CellScores(self.computation.store, level, part, cells.size)
-        members = np.flatnonzero(cells.groups[grouping.columns] == code)
+        scores, groups = self.remains.scores(level, grouping.columns)
+        members = np.flatnonzero(groups == code)
         gold = [scores.with_posts("gold", int(cell)) for cell in members]
         others = (part for cell in members for part in scores.chunks_with_posts("other", int(cell)))
         joined = [np.concatenate([each[i] for each in gold]) for i in range(2)]

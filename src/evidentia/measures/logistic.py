@@ -60,6 +60,7 @@ def newton(x: Floats, label: Bools, weight: Floats) -> Floats | None:
     array([0., 0.])
     """
     origin = level = slope = 0.0
+    cost: float | None = None
     for _ in range(500):
         h0, moment = _curvature(x, weight, (level, slope, origin))
         if h0 <= 0:
@@ -69,7 +70,7 @@ def newton(x: Floats, label: Bools, weight: Floats) -> Floats | None:
         if h1 <= 0:
             return None
         rise, turn = g0 / h0, g1 / h1
-        size = _climbing(x, label, weight, (level, slope, origin), (rise, turn))
+        size, cost = _climbing(x, label, weight, (level, slope, origin), (rise, turn), before=cost)
         level, slope = level + size * rise, slope + size * turn
         if abs(rise) < 1e-12 * max(1.0, abs(level)) and abs(turn) < 1e-12 * max(1.0, abs(slope)):
             return np.array([level - slope * origin, slope])
@@ -109,26 +110,36 @@ def _equations(x: Floats, label: Bools, weight: Floats, at: tuple[float, float, 
 
 
 def _climbing(
-    x: Floats, label: Bools, weight: Floats, at: tuple[float, float, float], step: tuple[float, float]
-) -> float:
-    """The largest of 1, 1/2, 1/4 ... of a step that does not lead downhill; near the top the likelihood is too flat to ask."""
+    x: Floats,
+    label: Bools,
+    weight: Floats,
+    at: tuple[float, float, float],
+    step: tuple[float, float],
+    *,
+    before: float | None,
+) -> tuple[float, float | None]:
+    """The largest of 1, 1/2, 1/4 ... of a step that does not lead downhill, and the cost after it (``before``: now, if known).
+
+    Near the top the likelihood is too flat to ask.
+    """
     level, slope, origin = at
     if all(abs(by) <= 1e-6 * max(1.0, abs(now)) for now, by in zip((level, slope), step, strict=True)):
-        return 1.0
-    size = 1.0
+        return 1.0, None
 
-    def cost(level: float, slope: float) -> float:
+    def cost(size: float) -> float:
         def make(rows: slice) -> Floats:
-            line = level + slope * (x[rows] - origin)
+            line = (level + size * step[0]) + (slope + size * step[1]) * (x[rows] - origin)
             against = np.where(label[rows], -line, line)
             return np.stack([weight[rows] * (np.maximum(against, 0.0) + np.log1p(np.exp(-np.abs(line))))])
 
         return float(totals_of(make, len(x))[0])
 
-    before = cost(level, slope)
-    while size > 1e-9 and cost(level + size * step[0], slope + size * step[1]) > before:
+    before = cost(0.0) if before is None else before
+    size, after = 1.0, cost(1.0)
+    while after > before and size > 1e-9:
         size /= 2
-    return size
+        after = cost(size)
+    return size, after
 
 
 def root(offset: Floats, label: Bools, weight: Floats) -> float:

@@ -7,11 +7,8 @@ Only the last addition, of the two totals, rounds, and it always rounds the same
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 
@@ -20,12 +17,9 @@ from evidentia.array_types import Bools, Floats, Ints
 COARSE = 2.0**-26  # grid of the coarse part, relative to the bound
 FINE = 2.0**-53
 ROUND = 1.5 * 2.0**52  # adding it and taking it away again rounds to whole numbers, halves to even ones
-PART = 1 << 13  # columns in work at once: they stay in the cache of a core, and their memory with the process
-SAMPLED = 64  # parts of a long row that tell its bound
-MANY = 64  # parts from which on threads are worth their start
-
-Task = TypeVar("Task")
-Made = TypeVar("Made")
+SMALLEST = 2.0**-900  # bound: its grids are still numbers
+PART = 1 << 14  # columns in work at once: they stay in the cache of a core
+SAMPLED = 32  # parts of a long row that tell its bound
 
 
 def powers_above(largest: Floats) -> Floats:
@@ -164,25 +158,21 @@ def totals_of(make: Callable[[slice], Floats], columns: int) -> Floats:
     """
     places = [slice(at, at + PART) for at in range(0, max(columns, 1), PART)]
     sampled = {place.start: make(place) for place in places[:: max(1, len(places) // SAMPLED)]}
-    bounds = powers_above(np.max([_largest(part) for part in sampled.values()], axis=0))
-
-    def add(some: Sequence[slice]) -> Floats:
-        totals = np.zeros((3, len(bounds)))
-        for place in some:
-            part = sampled[place.start] if place.start in sampled else make(place)
-            for at, row in enumerate(part):  # a row alone takes memory that is at hand, all together do not
-                coarse, fine = split(row / bounds[at], 1.0)  # dividing by a power of two loses nothing
-                totals[:2, at] += coarse.sum(), fine.sum()
-            np.maximum(totals[2], _largest(part), out=totals[2])
-        return totals
-
+    needed = _bounds([_largest(part) for part in sampled.values()])
     while True:
-        sums = list(_spread_out(add, places))
-        needed = powers_above(np.max([each[2] for each in sums], axis=0))
+        bounds, largest = needed, []
+        coarse, fine = np.zeros((2, len(bounds)))
+        for place in places:
+            part = sampled[place.start] if place.start in sampled else make(place)
+            largest.append(_largest(part))
+            for at, row in enumerate(part):  # a row alone stays in the cache
+                coarser, finer = split(row, bounds[at])
+                coarse[at] += coarser.sum()
+                fine[at] += finer.sum()
+        needed = _bounds(largest)
         if np.all(needed <= bounds):
-            total: Floats = (sum(each[0] for each in sums) + sum(each[1] for each in sums)) * bounds
+            total: Floats = coarse + fine
             return total
-        bounds = needed
 
 
 def _largest(part: Floats) -> Floats:
@@ -190,13 +180,8 @@ def _largest(part: Floats) -> Floats:
     return largest
 
 
-def _spread_out(work: Callable[[Sequence[Task]], Made], tasks: Sequence[Task]) -> Iterator[Made]:
-    """The work on all tasks; where there are many, every core takes a share of them."""
-    if len(tasks) < MANY:
-        return iter([work(tasks)])
-    cores = os.cpu_count() or 1
-    with ThreadPoolExecutor(cores) as pool:
-        return iter(list(pool.map(work, [tasks[core::cores] for core in range(cores)])))
+def _bounds(largest: Sequence[Floats]) -> Floats:
+    return np.maximum(powers_above(np.max(largest, axis=0)), SMALLEST)
 
 
 def add_up(codes: Ints, values: Floats | Bools, groups: int) -> Floats:

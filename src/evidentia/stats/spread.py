@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,24 +42,24 @@ Stretch = tuple[Floats, NDArray[np.integer[Any]] | None]
 
 
 def grouped_distributions(
-    stretches: Callable[[], Iterable[Stretch]], groups: int, *, whole_numbers: bool
+    stretches: Iterable[Stretch], groups: int, *, whole_numbers: bool
 ) -> list[dict[str, Any] | None]:
     """Std (ddof 1), median and quartiles of the values of every group; of whole numbers also P90, range and histogram.
 
-    The values come in ascending order, stretch by stretch, with the group of each (None: all are of one), and are asked for
+    The values come in ascending order, stretch by stretch, with the group of each (None: all are of one), and are read
     twice. They are added up in that order, so it does not matter how many stretches there are.
 
-    >>> shapes = grouped_distributions(lambda: [(np.array([1.0, 2.0]), None), (np.array([6.0]), None)], 1, whole_numbers=False)
+    >>> shapes = grouped_distributions([(np.array([1.0, 2.0]), None), (np.array([6.0]), None)], 1, whole_numbers=False)
     >>> shapes[0]["median"], shapes[0]["p75"]
     (2.0, 4.0)
     """
     sizes, sums = np.zeros(groups, np.int64), np.zeros(groups)
-    for values, codes in stretches():
+    for values, codes in stretches:
         sizes += _counts(values, codes, groups)
         sums = _running(sums, values, codes)
     means, squares = sums / np.maximum(sizes, 1), np.zeros(groups)
     ranked = _Ranked(sizes)
-    for values, codes in stretches():
+    for values, codes in stretches:
         squares = _running(squares, (values - (means[0] if codes is None else means[codes])) ** 2, codes)
         ranked.add(values, codes, histogram=whole_numbers)
     return [ranked.shape(group, float(squares[group])) if sizes[group] else None for group in range(groups)]
