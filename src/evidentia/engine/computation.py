@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
@@ -14,7 +14,7 @@ from evidentia.array_types import Floats, Ints
 from evidentia.engine.columns import Key
 from evidentia.engine.endings import Remains, SpreadTask, ended
 from evidentia.engine.executors import Executor
-from evidentia.engine.kept import cut_columns
+from evidentia.engine.kept import LEVELS, cut_columns, level_of
 from evidentia.engine.reduction import Totals, squares_key
 from evidentia.engine.specification import Labels, RunShape, empty_queries
 from evidentia.engine.steps import Steps
@@ -28,6 +28,7 @@ from evidentia.stats.resampling import in_threads
 from evidentia.stats.sweeps import Counts
 from evidentia.tables.queries import Coded, Queries
 
+SHOWN = ((), ("fold",))  # groupings of the sweeps in figures
 FEW = 500_000  # queries up to which workers would cost more time than they save
 
 Columns = tuple[str, ...]
@@ -72,20 +73,16 @@ class SpilledComputation(Computation):
         kind = definition.kind
         if not isinstance(kind, Additive) or kind.per_query is None:
             return [None] * len(grouping)
-        self._end()
         return self._spreads[kind.statistic.key(definition.args)][grouping.columns]
 
     def _fitted(self, definition: Definition, grouping: Grouping) -> Outcome:
-        self._end()
         solved = self._fits[definition, grouping.columns]
         return Outcome(np.array([value for value, _ in solved]), np.array([flaw for _, flaw in solved], np.int8))
 
     def _end(self) -> None:
-        """All fits and spreads, where that has not been done."""
+        """All fits and spreads, shared among the workers."""
         assert self.remains is not None
         assert self.executor is not None
-        if self._fits or self._spreads:
-            return
         remains, tasks = self.remains, list(self.remains.tasks())
         if remains.fits:
             for scores, _ in remains.partitions("query"):
@@ -101,13 +98,21 @@ class SpilledComputation(Computation):
                 self._fits.setdefault((definition, task.columns), []).append(solved)
 
     def _counts(self, kind: Sweep, args: Args, grouping: Grouping) -> tuple[Counts, ...]:
-        return self.counts(args.get("level") or "query", grouping.columns)
+        return tuple(steps.counts() for steps in self._steps[level_of(args), grouping.columns])
 
-    def counts(self, level: str, columns: Columns) -> tuple[Counts, ...]:
-        """The counts of the sweep over queries, or over candidates, in every group of a grouping."""
-        if (level, columns) not in self._steps:
+    def turns(self, columns: Columns) -> Iterator[Counts]:
+        """The sweep over queries in every group of a grouping that figures show, one after the other."""
+        return (steps.turns() for steps in self._steps["query", columns])
+
+    def prepare(self) -> None:
+        """Compute what needs all queries at once; steps of sweeps are kept only for figures."""
+        assert self.remains is not None
+        self._end()
+        for level in LEVELS:
             self._count(level)
-        return tuple(steps.counts() for steps in self._steps[level, columns])
+            for definition, grouping in self.remains.sweeps(level):
+                self.cell(definition, grouping)
+            self._steps = {key: steps for key, steps in self._steps.items() if key[1] in SHOWN and key[0] == "query"}
 
     def _count(self, level: str) -> None:
         """The steps of every grouping, cell by cell."""

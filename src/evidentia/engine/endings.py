@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from evidentia.array_types import Bools, Floats, Ints
 from evidentia.engine.columns import ColumnStore, Key
-from evidentia.engine.kept import behind, kept_statistics, score_cells, value_cells
+from evidentia.engine.kept import behind, kept_statistics, level_of, score_cells, value_cells
 from evidentia.engine.specification import Groupings, RunShape, Specification, asked, empty_queries
 from evidentia.evaluation.cells import Cells
 from evidentia.evaluation.plan import Want
 from evidentia.measures import Definition
-from evidentia.measures.core import Fit
+from evidentia.measures.core import Fit, Sweep
 from evidentia.results import Distribution
 from evidentia.stats.spread import Stretch, grouped_distributions
 
@@ -52,6 +52,10 @@ class Remains:
     def fits(self) -> tuple[Definition, ...]:
         """The definitions that are fits."""
         return tuple(dict.fromkeys(d for d, _ in self._with_bases() if isinstance(d.kind, Fit)))
+
+    def sweeps(self, level: str) -> Iterator[Want]:
+        """The sweeps over the scores of a level."""
+        return ((d, g) for d, g in self._with_bases() if isinstance(d.kind, Sweep) and level_of(d.args) == level)
 
     def tasks(self) -> Iterator[FitTask | SpreadTask]:
         """What there is to do, the longest first."""

@@ -251,6 +251,7 @@ def _evaluation(
         remains=remains,
         executor=executor,
     )
+    computation.prepare()
     limits: Intervals = {}
     if resampling.resamples:
         replicates = SpilledReplicates(computation, remains, job, joined.store.read(("posts",)))
@@ -274,7 +275,7 @@ def _evaluation(
             estimates.get("ECE"),
             resampling.level,
             NO_DRAWS,
-            counted=lambda _, fold: computation.counts("query", () if fold is None else ("fold",)),
+            counted=lambda _, fold: computation.turns(() if fold is None else ("fold",)),
             shared=lambda _, bins: joined.store.read(("shares", bins)).reshape(-1, 2, bins),
         ),
         resolve=partial(canonical, profile=chosen),

@@ -20,6 +20,7 @@ from evidentia.evaluation.plan import OVERALL, Grouping, Want, grouping_by
 from evidentia.measures import Definition
 from evidentia.measures.calibration import reliability_table
 from evidentia.measures.core import Additive, Fit, Macro, Sweep
+from evidentia.results.measure import Args
 from evidentia.stats.poisson import cluster_keys
 from evidentia.tables.queries import Queries
 
@@ -56,9 +57,14 @@ def score_cells(queries: Queries, wants: Sequence[Want], level: str) -> list[Cel
         mine = {(): OVERALL} | ({} if fold is None else {fold.columns: fold})
     for definition, grouping in (want for each in wants for want in (each, *behind(queries, each))):
         kind = definition.kind
-        if isinstance(kind, Sweep | Fit) and (definition.args.get("level") or "query") == level:
+        if isinstance(kind, Sweep | Fit) and level_of(definition.args) == level:
             mine[grouping.columns] = grouping
     return shared_cells(list(mine.values()))
+
+
+def level_of(args: Args) -> str:
+    """Whether scores of queries or of candidates are meant."""
+    return args.get("level") or LEVELS[0]
 
 
 def value_cells(wants: Sequence[Want]) -> list[Cells]:

@@ -17,6 +17,7 @@ from evidentia.array_types import Bools, Floats, Ints
 from evidentia.engine.columns import ColumnStore
 from evidentia.engine.computation import SpilledComputation
 from evidentia.engine.endings import CHUNK, Remains
+from evidentia.engine.kept import level_of
 from evidentia.engine.reduction import Job
 from evidentia.evaluation.cluster_sums import defined
 from evidentia.evaluation.compute import macro_parts
@@ -146,7 +147,7 @@ class SpilledReplicates:
         """The values of sweeps; those over the same units in the same groups share their steps."""
         shared: dict[tuple[str, tuple[str, ...]], list[Want]] = {}
         for definition, grouping in wants:
-            level = definition.args.get("level") or "query"
+            level = level_of(definition.args)
             shared.setdefault((level, grouping.columns), []).append((definition, grouping))
         prepared = [(members, self._steps(level, members[0][1])) for (level, _), members in shared.items()]
         values = {(d, g.columns): np.empty((len(g), self.job.resamples)) for d, g in wants}

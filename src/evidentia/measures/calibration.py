@@ -7,7 +7,18 @@ import numpy as np
 from evidentia.array_types import Bools, Floats, Ints
 from evidentia.measures.core import Outcome, Score, Statistic, ratio
 from evidentia.measures.family import Family
-from evidentia.measures.logistic import EPSILON, inside, leftover, logit, newton, root, separated, unclipped
+from evidentia.measures.logistic import (
+    EPSILON,
+    in_parts,
+    inside,
+    leftover,
+    logit,
+    newton,
+    root,
+    separated,
+    span,
+    unclipped,
+)
 from evidentia.measures.populations import ALL
 from evidentia.results.measure import Args, Parameter
 from evidentia.stats.exact import exact_total, in_order, totals_of
@@ -259,15 +270,14 @@ STEP = "Intervals take one Newton step from the estimate in every resample."
 def _fit_slope(prob: Floats, label: Bools, weight: Floats) -> tuple[Floats | None, int]:
     """Intercept and slope of the logistic recalibration, or why there are none."""
     prob, label, weight = _weighed(prob, label, weight)
-    x = logit(prob)
+    x = in_parts(logit, prob)
     if label.all() or not label.any() or np.ptp(x) == 0:
         return None, 1
     if separated(x, label):
         return None, 2
-    free = x[inside(prob)]
-    if not len(free) or np.ptp(free) == 0:
+    least, most = span(x, inside(prob))
+    if least >= most:
         return None, 3
-    del free
     solution = newton(x, label, weight)  # not scaled: the last digit of an x may be the overlap
     return (None, 2) if solution is None else (solution, 0)
 
@@ -388,4 +398,4 @@ def calibration_intercept(prob: Floats, label: Bools, weight: Floats) -> tuple[f
         return 0.0, 1
     if not _can_shift(prob, label, weight):
         return 0.0, 2
-    return root(unclipped(prob), label, weight), 0
+    return root(in_parts(unclipped, prob), label, weight), 0

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from evidentia.array_types import Bools, Floats
-from evidentia.stats.exact import totals_of
+from evidentia.stats.exact import PART, totals_of
 
 EPSILON = 2.0**-52
 
@@ -179,6 +181,26 @@ def separated(x: Floats, label: Bools) -> bool:
     >>> separated(np.array([0.1, 0.2, 0.9]), np.array([False, False, True]))
     True
     """
-    rising = x[label].min() >= x[~label].max()
-    falling = x[label].max() <= x[~label].min()
-    return bool(rising or falling)
+    (least, most), (low, high) = span(x, label), span(x, ~label)
+    return least >= high or most <= low
+
+
+def span(x: Floats, rows: Bools) -> tuple[float, float]:
+    """The least and the largest of some rows, without a copy of them.
+
+    >>> span(np.array([0.1, 0.2, 0.9]), np.array([True, True, False]))
+    (0.1, 0.2)
+    """
+    return float(np.min(x, where=rows, initial=np.inf)), float(np.max(x, where=rows, initial=-np.inf))
+
+
+def in_parts(change: Callable[[Floats], Floats], values: Floats) -> Floats:
+    """The same as ``change(values)``, without more memory than for its result.
+
+    >>> in_parts(np.negative, np.array([1.0, 2.0]))
+    array([-1., -2.])
+    """
+    changed = np.empty(len(values))
+    for at in range(0, len(values), PART):
+        changed[at : at + PART] = change(values[at : at + PART])
+    return changed
