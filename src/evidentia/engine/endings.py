@@ -175,6 +175,17 @@ class CellScores:
         for cell in range(self.cells):
             self.store.append(self.together, np.concatenate([self.read(name, cell) for name in LABELS]))
 
+    def by_post(self, block: int, members: Ints) -> tuple[Floats, Bools, Ints]:
+        """The scores of some cells in a block, whether they are of positives, and their posts there, post by post."""
+        parts = []
+        for name in LABELS:
+            starts, lengths = self.starts[name][block, members], self.lengths[name][block, members]
+            keys: list[Key] = [(self.level, name, self.part), (self.level, "posts", name, self.part)]
+            parts.append([self.store.ranges(key, starts, lengths) for key in keys])
+        scores, posts = (np.concatenate(both) for both in zip(*parts, strict=True))
+        order = np.argsort(posts, kind="stable")
+        return scores[order], order < len(parts[0][0]), posts[order]
+
     def chunks(self, name: str, cell: int) -> Iterator[Floats]:
         """The scores of a cell, some blocks at a time."""
         key = (self.level, name, self.part)

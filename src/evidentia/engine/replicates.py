@@ -13,10 +13,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from evidentia.array_types import Bools, Floats, Ints
+from evidentia.array_types import Floats, Ints
 from evidentia.engine.columns import ColumnStore
 from evidentia.engine.computation import SpilledComputation
-from evidentia.engine.endings import CHUNK, Remains
+from evidentia.engine.endings import CHUNK, CellScores, Remains
 from evidentia.engine.kept import level_of
 from evidentia.engine.reduction import Job
 from evidentia.evaluation.cluster_sums import defined
@@ -24,7 +24,7 @@ from evidentia.evaluation.compute import macro_parts
 from evidentia.evaluation.plan import Grouping, Key, Want
 from evidentia.evaluation.replicates import Replicated, has_gaps, mean_over_criteria
 from evidentia.measures import Definition
-from evidentia.measures.core import Additive, Fit, Macro, Sweep
+from evidentia.measures.core import Additive, Fit, Macro, Score, Sweep
 from evidentia.stats.exact import powers_above, split
 from evidentia.stats.poisson import Words, poisson_weights, scale_to
 from evidentia.stats.sweeps import Counts
@@ -108,40 +108,38 @@ class SpilledReplicates:
 
     def _fitted(self, kind: Fit, grouping: Grouping) -> Floats:
         """One Newton step of every group in every replicate."""
-        groups = [self._by_post(grouping, code) for code in range(len(grouping))]
-        scored = [(code, kind.score(prob, label)) for code, (prob, label, _) in enumerate(groups)]
+        scores, groups = self.remains.scores("query", grouping.columns)
+        members = [np.flatnonzero(groups == code) for code in range(len(grouping))]
+        scored = [(code, kind.score(*scores.labelled(cells))) for code, cells in enumerate(members)]
         fitted = [(code, score) for code, score in scored if score is not None]
-        largest = [np.abs(score.columns).max(axis=0, initial=0.0) for _, score in fitted]
-        bounds = powers_above(np.max(largest, axis=0)) if largest else np.ones(1)
-        parts = [(score.columns, groups[code][2]) for code, score in fitted]
-        rows = np.full((len(groups), self.job.resamples), np.nan)
-        for (code, score), sums in zip(fitted, self._weighed(parts, bounds), strict=True):
+        parts = [_Scored(scores, members[code], score) for code, score in fitted]
+        rows = np.full((len(grouping), self.job.resamples), np.nan)
+        for (code, score), sums in zip(fitted, self._weighed(parts), strict=True):
             rows[code] = kind.step(score.at, sums[None])[0]
         return rows
 
-    def _by_post(self, grouping: Grouping, code: int) -> tuple[Floats, Bools, Ints]:
-        """The probabilities of a group, their labels and posts, post by post."""
-        units = self._units("query", grouping, code)
-        others = list(units.others)
-        prob = np.concatenate([units.scores, *(scores for scores, _ in others)])
-        posts = np.concatenate([units.posts, *(of for _, of in others)])
-        order = np.argsort(posts, kind="stable")
-        return prob[order], (np.arange(len(prob)) < len(units.scores))[order], posts[order]
-
-    def _weighed(self, parts: Sequence[tuple[Floats, Ints]], bounds: Floats) -> Floats:
-        """Weighted sums of columns of rows that stand post by post: parts x replicates x columns."""
+    def _weighed(self, parts: Sequence[_Scored]) -> Sequence[Floats]:
+        """Weighted sums of what the queries of every part add: replicates x columns each."""
+        if not parts:
+            return ()
+        posts = self.remains.store.lengths(("posts",))
+        largest = [np.abs(part.block(at)[0]).max(axis=0, initial=0.0) for part in parts for at in range(len(posts))]
+        bounds = powers_above(np.max(largest, axis=0))
         totals = np.zeros((2, len(parts), self.job.resamples, len(bounds)))
-        for start in range(0, len(self.keys), POSTS):
-            weights = poisson_weights(self.keys[start : start + POSTS], self.job.seed, range(self.job.resamples))
-            heavy = weights.T.astype(np.float64)
-            for at, (columns, posts) in enumerate(parts):
-                first, last = np.searchsorted(posts, [start, start + POSTS])
-                own = posts[first:last] - start
-                for which, exact in enumerate(split(columns[first:last], bounds)):
-                    by_post = [np.bincount(own, column, minlength=len(weights)) for column in exact.T]
-                    totals[which, at] += heavy @ np.stack(by_post, axis=1)
+        for block, before in enumerate(np.cumsum([0, *posts[:-1]]).tolist()):
+            rows = [part.block(block) for part in parts]
+            for start in range(0, posts[block], POSTS):
+                keys = self.keys[before + start : before + min(start + POSTS, posts[block])]
+                weights = poisson_weights(keys, self.job.seed, range(self.job.resamples))
+                heavy = weights.T.astype(np.float64)
+                for at, (columns, of_post) in enumerate(rows):
+                    first, last = np.searchsorted(of_post, [start, start + POSTS])
+                    own = of_post[first:last] - start
+                    for which, exact in enumerate(split(columns[first:last], bounds)):
+                        by_post = [np.bincount(own, column, minlength=len(keys)) for column in exact.T]
+                        totals[which, at] += heavy @ np.stack(by_post, axis=1)
         summed: Floats = totals[0] + totals[1]
-        return summed
+        return list(summed)
 
     def _swept(self, wants: Sequence[Want]) -> dict[Key, Floats]:
         """The values of sweeps; those over the same units in the same groups share their steps."""
@@ -174,6 +172,20 @@ class SpilledReplicates:
         others = (part for cell in members for part in scores.chunks_with_posts("other", int(cell)))
         joined = [np.concatenate([each[i] for each in gold]) for i in range(2)]
         return _Units(joined[0], joined[1], others)
+
+
+@dataclass(frozen=True, eq=False)
+class _Scored:
+    """A fit of a group, and where its queries are."""
+
+    scores: CellScores
+    members: Ints
+    score: Score
+
+    def block(self, block: int) -> tuple[Floats, Ints]:
+        """What the queries of a block add, and their posts there, post by post."""
+        prob, label, posts = self.scores.by_post(block, self.members)
+        return self.score.columns(prob, label), posts
 
 
 @dataclass(frozen=True, eq=False)

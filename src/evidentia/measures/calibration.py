@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from evidentia.array_types import Bools, Floats, Ints
@@ -21,7 +23,7 @@ from evidentia.measures.logistic import (
 )
 from evidentia.measures.populations import ALL
 from evidentia.results.measure import Args, Parameter
-from evidentia.stats.exact import exact_total, in_order, totals_of
+from evidentia.stats.exact import in_order, totals_of
 from evidentia.stats.gaps import debiased_sum
 from evidentia.tables.queries import Queries
 
@@ -289,14 +291,24 @@ def _weighed(prob: Floats, label: Bools, weight: Floats) -> tuple[Floats, Bools,
 
 
 def _slope_score(prob: Floats, label: Bools) -> Score | None:
-    beta, _ = _fit_slope(prob, label, np.ones(len(prob)))
+    beta, _ = _fit_slope(prob, label, np.broadcast_to(1.0, len(prob)))
     if beta is None:
         return None
+
+    def make(rows: slice) -> Floats:
+        x = logit(prob[rows])
+        _, curve = leftover(beta[0] + beta[1] * x, label[rows])
+        return np.stack([curve, curve * x])
+
+    middle = totals_of(make, len(prob))  # the step is the same from any origin, and from here it keeps its digits
+    return Score(beta, partial(_slope_columns, beta, middle[1] / middle[0]))
+
+
+def _slope_columns(beta: Floats, origin: float, prob: Floats, label: Bools) -> Floats:
     x = logit(prob)
     rest, curve = leftover(beta[0] + beta[1] * x, label)
-    middle = exact_total(np.column_stack([curve, curve * x]))
-    x = x - middle[1] / middle[0]  # the step is the same from any origin, and from here it keeps its digits
-    return Score(beta, np.column_stack([rest, rest * x, curve, curve * x, curve * x * x]))
+    x = x - origin
+    return np.column_stack([rest, rest * x, curve, curve * x, curve * x * x])
 
 
 def _slope_step(at: Floats, sums: Floats) -> Floats:
@@ -356,10 +368,12 @@ def _can_shift(prob: Floats, label: Bools, weight: Floats) -> bool:
 
 
 def _intercept_score(prob: Floats, label: Bools) -> Score | None:
-    value, flaw = calibration_intercept(prob, label, np.ones(len(prob)))
-    if flaw:
-        return None
-    return Score(np.array([value]), np.column_stack(leftover(value + unclipped(prob), label)))
+    value, flaw = calibration_intercept(prob, label, np.broadcast_to(1.0, len(prob)))
+    return None if flaw else Score(np.array([value]), partial(_intercept_columns, value))
+
+
+def _intercept_columns(value: float, prob: Floats, label: Bools) -> Floats:
+    return np.column_stack(leftover(value + unclipped(prob), label))
 
 
 def _intercept_step(at: Floats, sums: Floats) -> Floats:

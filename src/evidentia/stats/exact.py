@@ -132,24 +132,8 @@ def in_order(terms: Floats, axis: int) -> Floats:
     return total
 
 
-def exact_total(columns: Floats) -> Floats:
-    """The sums of the columns, the same for every library, thread count and order of rows.
-
-    >>> exact_total(np.array([[1.0, 0.25], [2.0, 0.5]]))
-    array([3.  , 0.75])
-    """
-    return exact_totals(
-        np.ascontiguousarray(columns.T)
-    )  # numpy is many times slower along the short rows of a tall matrix
-
-
-def exact_totals(rows: Floats) -> Floats:
-    """The sum of every row, likewise."""
-    return totals_of(lambda part: rows[:, part], rows.shape[1])
-
-
 def totals_of(make: Callable[[slice], Floats], columns: int) -> Floats:
-    """The sum of every row of a wide matrix that is made part by part: some columns of all rows at a time.
+    """The sum of every row of a wide matrix that is made part by part, the same for every library and order of columns.
 
     The bounds are those of a sample of the parts; where another part goes beyond them, all are added up anew.
 
