@@ -14,15 +14,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from evidentia.array_types import Floats, Ints
+from evidentia.array_types import Ints
 from evidentia.engine.blocks import Block
 from evidentia.engine.datasets import Dataset, Span, read_spans
+from evidentia.engine.kept import behind, cuts, kept_columns
 from evidentia.engine.specification import Groupings, RunShape, Specification, asked, relabelled
 from evidentia.engine.words import plain_run, words_of
 from evidentia.errors import InputError, Problem
-from evidentia.evaluation.cells import Cells, shared_cells
 from evidentia.evaluation.cluster_sums import ClusterSums
-from evidentia.evaluation.compute import add_statistics, macro_parts, population_key
+from evidentia.evaluation.compute import add_statistics, population_key
 from evidentia.evaluation.plan import Grouping, Want
 from evidentia.evaluation.sample_counts import (
     group_totals,
@@ -42,7 +42,6 @@ from evidentia.tables.queries import Queries
 
 Key = tuple[object, ...]
 ROW = "__row__"  # of a copy: where the row was
-Code = np.int16  # groups of one column are few; crossing them widens
 
 
 @dataclass(frozen=True)
@@ -97,12 +96,11 @@ def reduce_block(job: Job, block: Block) -> Reduced:
     pairs = asked(job.specification, RunShape.of(queries))
     wants = tuple(groupings.wants(pairs.both))
     added = add_statistics(queries, wants, block=len(queries))
-    values = {("values", *key): rows.values[rows.counted] for key, rows in added.rows.items()}
-    counted = {("counted", *key): np.packbits(rows.counted) for key, rows in added.rows.items()}
-    columns = _columns(queries) | values | counted | _candidates(queries, wants, posts=job.resamples > 0) | uids
+    planned = tuple(groupings.wants(pairs.planned))
+    columns = kept_columns(queries, wants, planned, added.rows, posts=job.resamples > 0) | uids
     totals = Totals(added.parts, _counts(queries, wants, squares=job.resamples > 0))
     if job.resamples:
-        totals = totals.plus(_replicated(queries, tuple(groupings.wants(pairs.planned)), job))
+        totals = totals.plus(_replicated(queries, planned, job))
     return Reduced(block.number, RunShape.of(queries), totals, columns, dict(run.left_out), run.notes)
 
 
@@ -154,23 +152,6 @@ def _ends(table: Loaded) -> str:
     return f"{table.place(0)} to {table.place(table.frame.height - 1)}"
 
 
-def _columns(queries: Queries) -> dict[Key, NDArray[Any]]:
-    """The narrow columns of every query, and the names of the posts as words."""
-    columns: dict[str, NDArray[Any] | None] = {
-        "post": queries.post.astype(np.int32),
-        "criterion": narrow(queries.criterion, len(queries.criterion_ids)),
-        "label": queries.label,
-        "prob": queries.prob,
-        "detection_score": None if queries.prob is not None else queries.detection_score,
-        "gate": queries.gate,
-        "state": None if queries.state is None else queries.state.astype(Code),
-        "fold": None if queries.fold is None else narrow(queries.fold.codes, len(queries.fold.labels)),
-        "posts": cluster_keys(queries.post_ids),
-        **{f"slice {name}": narrow(coded.codes, len(coded.labels)) for name, coded in queries.slices.items()},
-    }
-    return {(name,): column for name, column in columns.items() if column is not None}
-
-
 def _uids(run: Run) -> dict[Key, NDArray[Any]]:
     """The different uids of a block as ascending words, to find those of two blocks; nothing where topics share them."""
     if run.queries.criterion_ids == ("",):
@@ -185,7 +166,7 @@ def _uids(run: Run) -> dict[Key, NDArray[Any]]:
 
 def _replicated(queries: Queries, wants: Sequence[Want], job: Job) -> Totals:
     """The sums of every statistic in every replicate, and the weights of the posts."""
-    bases = [base for each in wants for base in _behind(queries, each)]
+    bases = [base for each in wants for base in behind(queries, each)]
     additive = {(d, g.columns): (d, g) for d, g in [*wants, *bases] if isinstance(d.kind, Additive)}
     sums = ClusterSums(queries, list(additive.values()))
     weights = poisson_weights(cluster_keys(queries.post_ids), job.seed, range(job.resamples)).astype(np.float64)
@@ -193,7 +174,7 @@ def _replicated(queries: Queries, wants: Sequence[Want], job: Job) -> Totals:
     counts: dict[Key, Ints] = {("weights",): weights.sum(axis=0).astype(np.int64)}
     for definition, grouping in wants:
         if isinstance(definition.kind, Macro) and definition.kind.weighted:
-            ((_, crossed),) = _behind(queries, (definition, grouping))
+            ((_, crossed),) = behind(queries, (definition, grouping))
             positives = post_sizes(queries, np.flatnonzero(queries.label), crossed)
             counts["positives", crossed.columns] = (positives.T @ weights).astype(np.int64)
     return Totals(parts, counts)
@@ -202,10 +183,11 @@ def _replicated(queries: Queries, wants: Sequence[Want], job: Job) -> Totals:
 def _counts(queries: Queries, wants: Sequence[Want], *, squares: bool) -> dict[Key, Ints]:
     """Units, posts and their squares in every group of every population, and what groups hold whatever is asked."""
     counts: dict[Key, Ints] = {("flags",): np.array([not queries.complete, len(queries.post_ids), len(queries)])}
+    counts["cuts",] = cuts(queries)
     if queries.gold_ranks is not None and queries.n_gold is not None and queries.n_ranked is not None:
         counts["gold",] = np.array([queries.n_gold.sum(), len(queries.gold_ranks.values), queries.n_ranked.sum()])
     sizes: dict[Key, Ints] = {}  # many populations are the same queries
-    for definition, grouping in (want for each in wants for want in (each, *_behind(queries, each))):
+    for definition, grouping in (want for each in wants for want in (each, *behind(queries, each))):
         unit, columns = definition.population.unit, grouping.columns
         name: Key = ("totals", unit, columns)
         if name not in counts:
@@ -223,15 +205,6 @@ def _counts(queries: Queries, wants: Sequence[Want], *, squares: bool) -> dict[K
         if squares and name not in counts:
             counts[name] = _squares(queries, definition, grouping)
     return counts
-
-
-def _behind(queries: Queries, want: Want) -> tuple[Want, ...]:
-    """The definition that a mean over criteria averages, by criterion."""
-    definition, grouping = want
-    if not isinstance(definition.kind, Macro):
-        return ()
-    base, criteria = macro_parts(queries, definition, definition.kind)
-    return ((base, grouping.crossed(criteria)),)
 
 
 def squares_key(definition: Definition, grouping: Grouping) -> Key:
@@ -252,48 +225,3 @@ def _squares(queries: Queries, definition: Definition, grouping: Grouping) -> In
     )
     sizes = [post_sizes(queries, rows, grouping) for rows in parts]
     return np.array([[each.sum(axis=0), (each**2).sum(axis=0)] for each in sizes]).astype(np.int64)
-
-
-def candidate_cells(queries: Queries, wants: Sequence[Want]) -> list[Cells]:
-    """Partitions of the queries, each as fine as some groupings of sweeps over candidates; mostly one, none without sweeps."""
-    mine = {
-        grouping.columns: grouping
-        for each in wants
-        for definition, grouping in (each, *_behind(queries, each))
-        if isinstance(definition.kind, Sweep) and definition.args.get("level") == "candidate"
-    }
-    return shared_cells(list(mine.values()))
-
-
-def _candidates(queries: Queries, wants: Sequence[Want], *, posts: bool) -> dict[Key, NDArray[Any]]:
-    """The scores of gold and of other candidates cell by cell, with their posts where asked for, and how many each cell has."""
-    pool = queries.candidates
-    if pool is None:
-        return {}
-    scores: Floats = pool.score if pool.node_prob is None else pool.node_prob
-    columns: dict[Key, NDArray[Any]] = {}
-    for part, cells in enumerate(candidate_cells(queries, wants)):
-        codes = np.zeros(len(queries), Code) if cells.codes is None else narrow(cells.codes, cells.size)
-        owner = np.repeat(codes, np.diff(pool.offsets))
-        for name, mask in (("gold", pool.is_gold), ("other", ~pool.is_gold)):
-            held, of = owner[mask], scores[mask]
-            order = np.argsort(held, kind="stable")
-            columns[name, part], columns["counts", name, part] = of[order], np.bincount(held, minlength=cells.size)
-            if posts:
-                of_posts = np.repeat(queries.post.astype(np.int32), np.diff(pool.offsets))
-                columns["posts", name, part] = of_posts[mask][order]
-    return columns
-
-
-def narrow(codes: Ints, groups: int) -> NDArray[Any]:
-    """Codes in as few bytes as the number of groups allows: the same in every block."""
-    return codes.astype(Code if groups <= np.iinfo(Code).max else np.int32)
-
-
-def kept_statistics(wants: Sequence[Want]) -> dict[Definition, Key]:
-    """The definitions that are means of values of queries, and the statistic behind each."""
-    return {
-        definition: definition.kind.statistic.key(definition.args)
-        for definition, _ in wants
-        if isinstance(definition.kind, Additive) and definition.kind.per_query is not None
-    }

@@ -127,7 +127,7 @@ class Computation:
             outcome, details = self._swept(kind, definition.args, grouping)
             return Cell(outcome, n, clusters, details)
         assert isinstance(kind, Fit)
-        return Cell(self._fitted(kind, grouping), n, clusters, ({},) * len(grouping))
+        return Cell(self._fitted(definition, grouping), n, clusters, ({},) * len(grouping))
 
     def per_query(self, definition: Definition) -> PerQuery | None:
         """The values behind a mean, where the definition is one."""
@@ -172,7 +172,7 @@ class Computation:
         order = behind.ascending
         codes = None if grouping.codes is None else grouping.codes[order]
         whole = definition.measure.base == "SelectedK"
-        shapes = grouped_distributions(behind.values[order], codes, len(grouping), whole_numbers=whole)
+        shapes = grouped_distributions([(behind.values[order], codes)], len(grouping), whole_numbers=whole)
         return [None if shape is None else Distribution(**shape) for shape in shapes]
 
     def reservations(self, definition: Definition, grouping: Grouping, index: int) -> tuple[str, ...]:
@@ -248,7 +248,9 @@ class Computation:
             self._sweeps[key] = sweep_counts(units.scores, units.labels, weights, codes, len(grouping))
         return self._sweeps[key]
 
-    def _fitted(self, kind: Fit, grouping: Grouping) -> Outcome:
+    def _fitted(self, definition: Definition, grouping: Grouping) -> Outcome:
+        kind = definition.kind
+        assert isinstance(kind, Fit)
         assert self.queries.prob is not None
         weights = np.ones(len(self.queries)) if self.weights is None else self.weights[self.queries.post]
         solved = []

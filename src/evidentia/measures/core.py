@@ -92,10 +92,10 @@ class Sweep:
 
 @dataclass(frozen=True, eq=False)
 class Score:
-    """Where a fit stands, and what each query adds to its gradient and its curvature there."""
+    """Where a fit stands, and what queries add to its gradient and its curvature there, by (prob, label)."""
 
     at: Floats
-    columns: Floats
+    columns: Callable[[Floats, Bools], Floats]
 
 
 @dataclass(frozen=True)
