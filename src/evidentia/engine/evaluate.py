@@ -42,7 +42,8 @@ from evidentia.tables.order import by_number, natural
 UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 PROCESS = 230 * 10**6  # what a process needs before it has read anything
 PER_ROW = 650  # bytes of a process for each row of a block
-PER_QUERY_HERE = 110  # bytes of this process for each query of the run, at the end
+PER_QUERY_HERE = 30  # bytes of this process for each query of the run, at the end
+PER_QUERY_WEIGHED = 80  # the same with resamples
 NO_DRAWS = ResamplingPlan(0, 0, 0)  # figures have no bands here
 MOST_RESAMPLES = 2_000  # every block sends its sums in all of them
 FEWEST_ROWS = 20_000  # of a block: smaller ones cost more than they save
@@ -118,7 +119,7 @@ def evaluate_blocks(
     columns = _columns_to_read(run, pool, tables)
     rows = rows_of_blocks(memory, executor.workers)
     if tables.column_of(run, "sent_uid") not in run.schema:
-        _ensure_room(run.rows, memory)  # before anything is read
+        _ensure_room(run.rows, memory, resampling.resamples)  # before anything is read
     with TemporaryDirectory(prefix="evidentia-", dir=scratch) as folder:
         job = Job(
             run,
@@ -235,7 +236,7 @@ def _evaluation(
     specification = job.specification
     chosen = profile_named(specification.profile)
     assert joined.shape is not None
-    _ensure_room(int(joined.totals.counts["flags",][2]), memory)
+    _ensure_room(int(joined.totals.counts["flags",][2]), memory, resampling.resamples)
     _refuse_shared_uids(joined.store, job)
     _refuse_disjoint(joined.totals, job)
     complete = not joined.totals.counts["flags",][0]
@@ -311,8 +312,8 @@ def _refuse_disjoint(totals: Totals, job: Job) -> None:
         )
 
 
-def _ensure_room(queries: int, memory: int) -> None:
-    needed = PROCESS + PER_QUERY_HERE * queries
+def _ensure_room(queries: int, memory: int, resamples: int) -> None:
+    needed = PROCESS + (PER_QUERY_WEIGHED if resamples else PER_QUERY_HERE) * queries
     if needed > memory:
         raise InputError(
             f"{queries:,} queries need {needed / 1e9:.1f} GB for the orders over all of them, and --memory is "

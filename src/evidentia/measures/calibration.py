@@ -11,6 +11,7 @@ from evidentia.measures.core import Outcome, Score, Statistic, ratio
 from evidentia.measures.family import Family
 from evidentia.measures.logistic import (
     EPSILON,
+    Rows,
     in_parts,
     inside,
     leftover,
@@ -295,10 +296,10 @@ def _slope_score(prob: Floats, label: Bools) -> Score | None:
     if beta is None:
         return None
 
-    def make(rows: slice) -> Floats:
+    def make(rows: slice) -> Rows:
         x = logit(prob[rows])
         _, curve = leftover(beta[0] + beta[1] * x, label[rows])
-        return np.stack([curve, curve * x])
+        return curve, curve * x
 
     middle = totals_of(make, len(prob))  # the step is the same from any origin, and from here it keeps its digits
     return Score(beta, partial(_slope_columns, beta, middle[1] / middle[0]))
@@ -359,9 +360,9 @@ def _can_shift(prob: Floats, label: Bools, weight: Floats) -> bool:
     """Whether the probabilities that a shift can move may add up to the positives that the certain ones leave them."""
     free = inside(prob)
 
-    def make(rows: slice) -> Floats:
+    def make(rows: slice) -> Rows:
         some = weight[rows]
-        return np.stack([some * label[rows], some * (prob[rows] > 0.5) * ~free[rows], some * free[rows]])
+        return some * label[rows], some * (prob[rows] > 0.5) * ~free[rows], some * free[rows]
 
     positives, sure, room = totals_of(make, len(prob))
     return bool(0 < positives - sure < room)

@@ -10,6 +10,7 @@ from evidentia.array_types import Bools, Floats
 from evidentia.stats.exact import PART, totals_of
 
 EPSILON = 2.0**-52
+Rows = tuple[Floats, ...]
 
 
 def logit(prob: Floats) -> Floats:
@@ -88,10 +89,10 @@ def _curvature(x: Floats, weight: Floats, at: tuple[float, float, float]) -> Flo
     """The curvature of all rows, and its moment."""
     level, slope, origin = at
 
-    def make(rows: slice) -> Floats:
+    def make(rows: slice) -> Rows:
         small = _smaller(level + slope * (x[rows] - origin))
         curve = weight[rows] * small * (1 - small)
-        return np.stack([curve, curve * x[rows]])
+        return (curve, curve * x[rows])
 
     return totals_of(make, len(x))
 
@@ -100,12 +101,12 @@ def _equations(x: Floats, label: Bools, weight: Floats, at: tuple[float, float, 
     """The gradient in level and slope, and the curvature in slope; whole numbers and small rests are added apart."""
     level, slope, origin = at
 
-    def make(rows: slice) -> Floats:
+    def make(rows: slice) -> Rows:
         some, heavy = x[rows] - origin, weight[rows]
         line = level + slope * some
         above, small = line > 0, _smaller(line)
         whole, rest = heavy * (label[rows].astype(float) - above), heavy * np.where(above, small, -small)
-        return np.stack([whole, rest, whole * some, rest * some, heavy * small * (1 - small) * some * some])
+        return (whole, rest, whole * some, rest * some, heavy * small * (1 - small) * some * some)
 
     sums = totals_of(make, len(x))
     return float(sums[0] + sums[1]), float(sums[2] + sums[3]), float(sums[4])
@@ -129,10 +130,10 @@ def _climbing(
         return 1.0, None
 
     def cost(size: float) -> float:
-        def make(rows: slice) -> Floats:
+        def make(rows: slice) -> Rows:
             line = (level + size * step[0]) + (slope + size * step[1]) * (x[rows] - origin)
             against = np.where(label[rows], -line, line)
-            return np.stack([weight[rows] * (np.maximum(against, 0.0) + np.log1p(np.exp(-np.abs(line))))])
+            return (weight[rows] * (np.maximum(against, 0.0) + np.log1p(np.exp(-np.abs(line)))),)
 
         return float(totals_of(make, len(x))[0])
 
@@ -165,11 +166,11 @@ def root(offset: Floats, label: Bools, weight: Floats) -> float:
 def _rest_and_curve(offset: Floats, label: Bools, weight: Floats, shift: float) -> tuple[float, float]:
     """Labels less probabilities at a shift, and the curvature there."""
 
-    def make(rows: slice) -> Floats:
+    def make(rows: slice) -> Rows:
         line, heavy = offset[rows] + shift, weight[rows]
         above, small = line > 0, _smaller(line)
         whole = heavy * (label[rows].astype(float) - above)
-        return np.stack([whole, heavy * np.where(above, small, -small), heavy * small * (1 - small)])
+        return (whole, heavy * np.where(above, small, -small), heavy * small * (1 - small))
 
     parts = totals_of(make, len(offset))
     return float(parts[0] + parts[1]), float(parts[2])

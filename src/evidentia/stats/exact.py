@@ -140,8 +140,8 @@ def in_order(terms: Floats, axis: int) -> Floats:
     return total
 
 
-def totals_of(make: Callable[[slice], Floats], columns: int) -> Floats:
-    """The sum of every row of a wide matrix that is made part by part, the same for every library and order of columns.
+def totals_of(make: Callable[[slice], Sequence[Floats]], columns: int) -> Floats:
+    """The sums of rows that are made part by part, some columns of all at a time: the same for every library and any order.
 
     The bounds are those of a sample of the parts; where another part goes beyond them, all are added up anew.
 
@@ -150,14 +150,14 @@ def totals_of(make: Callable[[slice], Floats], columns: int) -> Floats:
     """
     places = [slice(at, at + PART) for at in range(0, max(columns, 1), PART)]
     sampled = {place.start: make(place) for place in places[:: max(1, len(places) // SAMPLED)]}
-    needed = _bounds([_largest(part) for part in sampled.values()])
+    needed = _bounds([[_largest(row) for row in rows] for rows in sampled.values()])
     while True:
         bounds, largest = needed, []
         coarse, fine = np.zeros((2, len(bounds)))
         for place in places:
-            part = sampled[place.start] if place.start in sampled else make(place)
-            largest.append(_largest(part))
-            for at, row in enumerate(part):  # a row alone stays in the cache
+            rows = sampled[place.start] if place.start in sampled else make(place)
+            largest.append([_largest(row) for row in rows])
+            for at, row in enumerate(rows):
                 coarser, finer = split(row, bounds[at])
                 coarse[at] += coarser.sum()
                 fine[at] += finer.sum()
@@ -167,12 +167,11 @@ def totals_of(make: Callable[[slice], Floats], columns: int) -> Floats:
             return total
 
 
-def _largest(part: Floats) -> Floats:
-    largest: Floats = np.maximum(part.max(axis=1, initial=0.0), -part.min(axis=1, initial=0.0))
-    return largest
+def _largest(row: Floats) -> float:
+    return max(float(row.max(initial=0.0)), -float(row.min(initial=0.0)))
 
 
-def _bounds(largest: Sequence[Floats]) -> Floats:
+def _bounds(largest: Sequence[Sequence[float]]) -> Floats:
     return np.maximum(powers_above(np.max(largest, axis=0)), SMALLEST)
 
 
