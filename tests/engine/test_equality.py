@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.made import FEW, MEASURES, Made, in_blocks, in_memory, in_parts, made, same
-from evidentia.engine.reduction import narrow
+from evidentia.engine.kept import narrow
 from evidentia.evaluation import cells
 from sampling import examples
 

@@ -87,6 +87,7 @@ def test_the_page_says_what_the_program_does() -> None:
         f"{engine.PROCESS / 1e6:.0f} MB",
         f"{engine.PER_ROW} bytes a row",
         f"{engine.PER_QUERY_HERE} bytes a query",
+        f"{engine.PER_QUERY_WEIGHED} with resamples",
         f"at most {engine.MOST_RESAMPLES:,}",
         f"more than {blocks.MOST_RUNS:,} posts",
         "at most 2,000,000 rows",

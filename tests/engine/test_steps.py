@@ -16,14 +16,14 @@ from sampling import examples
 NAMES = ("AUROC", "AUPRC", "TPR(same)@FPR=1%", "TPR(same)@FPR=10%")
 
 
-def stepped(scores: np.ndarray, labels: np.ndarray, parts: int) -> Counts:
+def stepped(scores: np.ndarray, labels: np.ndarray, parts: int) -> Steps:
     steps = Steps(scores[labels])
     for part in np.array_split(scores[~labels], parts):
         steps.add(np.sort(part))
-    return steps.counts()
+    return steps
 
 
-def finished(counts: Counts) -> list[str]:
+def finished(counts: Counts, turns: Counts) -> list[str]:
     """What measures and figures make of a sweep, digit by digit."""
     values = []
     for name in NAMES:
@@ -32,8 +32,8 @@ def finished(counts: Counts) -> list[str]:
         outcome = definition.kind.finish(counts, definition.args)
         details = None if definition.kind.details is None else definition.kind.details(counts, definition.args)
         values.append(repr((float(outcome.values), int(outcome.flaws), details)))
-    curves = [_point(counts, shape) for shape in (ROC, PR)]
-    return [*values, *map(repr, curves), repr(_operating_points(counts, 5_000))]
+    curves = [_point(turns, shape) for shape in (ROC, PR)]
+    return [*values, *map(repr, curves), repr(_operating_points(turns, 5_000))]
 
 
 @given(
@@ -45,11 +45,12 @@ def test_a_sweep_by_steps_is_one_over_all_units(units: list[tuple[int, bool]], p
     scores = np.array([score / 7 for score, _ in units])
     labels = np.array([label for _, label in units], np.bool_)
     if len(units):
-        assert finished(stepped(scores, labels, parts)) == finished(sweep_counts(scores, labels, None, None, 1)[0])
+        steps, (sorted_all,) = stepped(scores, labels, parts), sweep_counts(scores, labels, None, None, 1)
+        assert finished(steps.counts(), steps.turns()) == finished(sorted_all, sorted_all)
 
 
 def test_a_turn_behind_an_empty_step_is_an_operating_point() -> None:
     """Positives at 0.9, and at 0.5 together with a negative: the curve rises, then turns to the right."""
     scores, labels = np.array([0.9, 0.5, 0.5, 0.1]), np.array([True, True, False, False])
-    (points,) = _operating_points(stepped(scores, labels, 1), 5_000)
+    (points,) = _operating_points(stepped(scores, labels, 1).turns(), 5_000)
     assert points.columns == {"fpr": (0.0, 0.0, 0.5, 1.0), "tpr": (0.0, 0.5, 1.0, 1.0)}

@@ -19,7 +19,7 @@ from evidentia.array_types import Floats
 from evidentia.evaluation.cluster_sums import per_cluster
 from evidentia.evaluation.compare import differing_posts
 from evidentia.evaluation.compute import Computation, compute
-from evidentia.evaluation.curves import reliability_curve
+from evidentia.evaluation.curves import bin_shares, reliability_curve
 from evidentia.evaluation.estimates import EstimateBuilder
 from evidentia.evaluation.intervals import Bootstrap, Resampling, intervals
 from evidentia.evaluation.plan import OVERALL, MeasurePlan, Want
@@ -192,7 +192,7 @@ def bars(queries: int, sets: int, posts: int = 200, seed: int = 2026) -> Held:
         want = (definition("ECE"), OVERALL)
         computation = compute(run, [want])
         ece = EstimateBuilder(CONTRACT, computation, {}, Resampling(0)).estimates(MeasurePlan((want,)))["ECE"]
-        columns = reliability_curve(ece, run, 0.95).columns
+        columns = reliability_curve(ece, bin_shares(run, 10), 0.95).columns
         for b, n in enumerate(columns["n"]):
             if n >= 20:
                 held.count((columns["share_low"][b], columns["share_high"][b]), true[b])

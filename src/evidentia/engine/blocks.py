@@ -7,12 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from evidentia.array_types import Ints
 from evidentia.engine.datasets import Dataset, Span
 
 MOST_RUNS = 20_000_000  # stretches of rows of one post that are held in memory
+SEED = 5
 _POST, _START = "__post__", "__start__"
+
+Words = NDArray[np.uint64]
 
 
 @dataclass(frozen=True)
@@ -24,6 +28,20 @@ class Block:
     candidates: tuple[Span, ...] = ()
 
 
+@dataclass(frozen=True, eq=False)
+class _Stretches:
+    """The rows of a table of which each stretch is of one post: the hash of the post, and where the stretch starts."""
+
+    posts: Words
+    starts: Ints
+    rows: int
+
+    @property
+    def bounds(self) -> Ints:
+        """Where each stretch starts, and the end of the last."""
+        return np.append(self.starts, self.rows)
+
+
 def lay_out(queries: Dataset, candidates: Dataset | None, post: tuple[str, str], rows: int) -> tuple[Block, ...] | None:
     """Cut a run into blocks of about ``rows`` rows; ``post`` names the column of posts in both tables.
 
@@ -33,46 +51,48 @@ def lay_out(queries: Dataset, candidates: Dataset | None, post: tuple[str, str],
     second = None if candidates is None else _stretches(candidates, post[1])
     if first is None or (candidates is not None and second is None):
         return None
-    weight = np.diff(np.append(first[_START].to_numpy(), queries.rows))
+    weight = np.diff(first.bounds)
     if second is None or candidates is None:
-        cuts = _cuts(weight, rows)
-        return tuple(Block(n, queries.spans(*cut)) for n, cut in enumerate(_rows_of(first, cuts, queries.rows)))
-    place = second.join(first.with_row_index("place"), on=_POST, how="left", maintain_order="left", nulls_equal=True)[
-        "place"
-    ]
-    known = place.drop_nulls().cast(pl.Int64).to_numpy()
-    if np.any(np.diff(known) < 0):
+        cuts = first.bounds[_cuts(weight, rows)]
+        return tuple(Block(n, queries.spans(*own)) for n, own in enumerate(itertools.pairwise(cuts.tolist())))
+    owner = _owners(second.posts, first.posts)
+    if owner is None:
         return None
-    owner = place.cast(pl.Int64).fill_null(strategy="forward").fill_null(0).to_numpy()  # strays go where they stand
-    sizes = np.diff(np.append(second[_START].to_numpy(), candidates.rows))
-    cuts = _cuts(weight + np.bincount(owner, sizes, minlength=len(weight)).astype(np.int64), rows)
-    ends = np.searchsorted(owner, cuts)  # the first stretch of candidates of each block
-    of_candidates = np.append(second[_START].to_numpy(), candidates.rows)[ends]
-    ranges = zip(_rows_of(first, cuts, queries.rows), itertools.pairwise(of_candidates), strict=True)
-    return tuple(
-        Block(n, queries.spans(*own), candidates.spans(int(low), int(high)))
-        for n, (own, (low, high)) in enumerate(ranges)
-    )
+    candidates_of = np.bincount(owner, np.diff(second.bounds), minlength=len(weight)).astype(np.int64)
+    cuts = _cuts(weight + candidates_of, rows)
+    ends = first.bounds[cuts], second.bounds[np.searchsorted(owner, cuts)]
+    ranges = zip(*(itertools.pairwise(each.tolist()) for each in ends), strict=True)
+    return tuple(Block(n, queries.spans(*own), candidates.spans(*theirs)) for n, (own, theirs) in enumerate(ranges))
 
 
-def _stretches(table: Dataset, column: str) -> pl.DataFrame | None:
+def _stretches(table: Dataset, column: str) -> _Stretches | None:
     """Where the rows of each post start; None where the rows of a post stand apart from each other."""
-    frames: list[pl.DataFrame] = []
-    count = 0
+    posts, starts = [], []
+    turns = pl.col(_POST).ne_missing(pl.col(_POST).shift()) | (pl.col(_START) == 0)
+    word = pl.col(_POST).cast(pl.String).hash(SEED)
     for span, start in zip(table.whole(), table.starts[:-1].tolist(), strict=True):
-        turns = pl.col(_POST).ne_missing(pl.col(_POST).shift()) | (pl.col(_START) == 0)
         lazy = table.scan(span).select(pl.col(column).alias(_POST)).with_row_index(_START).filter(turns)
-        frames.append(
-            lazy.select(pl.col(_POST).cast(pl.String), pl.col(_START).cast(pl.Int64) + start).collect(
-                engine="streaming"
-            )
-        )
-        count += len(frames[-1])
-        if count > MOST_RUNS:
+        found = lazy.select(word, pl.col(_START).cast(pl.Int64) + start).collect(engine="streaming")
+        posts.append(found[_POST].to_numpy())
+        starts.append(found[_START].to_numpy())
+        if sum(map(len, posts)) > MOST_RUNS:
             return None
-    joined = pl.concat(frames)
-    stretches = joined.filter(pl.col(_POST).ne_missing(pl.col(_POST).shift()) | (pl.col(_START) == 0))
-    return None if stretches[_POST].is_duplicated().any() else stretches
+    words = np.concatenate(posts)
+    new = np.append(True, words[1:] != words[:-1])  # a post may go on in the next file
+    words = words[new]
+    ordered = np.sort(words)
+    return None if (ordered[1:] == ordered[:-1]).any() else _Stretches(words, np.concatenate(starts)[new], table.rows)
+
+
+def _owners(posts: Words, among: Words) -> Ints | None:
+    """Which of the posts of queries each post of candidates is, ascending; None where it is not. Strays go where they stand."""
+    if np.array_equal(posts, among):
+        return np.arange(len(posts))
+    order = np.argsort(among)
+    place = order[np.minimum(np.searchsorted(among, posts, sorter=order), len(among) - 1)]
+    known = among[place] == posts
+    owner = np.maximum.accumulate(np.where(known, place, 0))
+    return owner if np.array_equal(owner[known], place[known]) else None
 
 
 def _cuts(weight: Ints, rows: int) -> Ints:
@@ -81,8 +101,3 @@ def _cuts(weight: Ints, rows: int) -> Ints:
     blocks = max(1, -(-int(before[-1]) // max(rows, 1)))
     wanted = before[-1] * np.arange(1, blocks) / blocks
     return np.unique(np.concatenate([[0], np.searchsorted(before, wanted), [len(weight)]])).astype(np.int64)
-
-
-def _rows_of(stretches: pl.DataFrame, cuts: Ints, rows: int) -> list[tuple[int, int]]:
-    bounds = np.append(stretches[_START].to_numpy(), rows)[cuts].tolist()
-    return list(itertools.pairwise(bounds))

@@ -16,13 +16,14 @@ import polars as pl
 
 from evidentia.engine.blocks import Block, lay_out
 from evidentia.engine.columns import ColumnStore
-from evidentia.engine.computation import SpilledComputation, curve_counts, joined_queries
+from evidentia.engine.computation import SpilledComputation, planned_queries
 from evidentia.engine.datasets import Dataset, dataset
+from evidentia.engine.endings import Remains
 from evidentia.engine.executors import Executor
 from evidentia.engine.reduction import Job, Reduced, Totals, reduce_block
 from evidentia.engine.regrouping import regrouped
 from evidentia.engine.replicates import SpilledReplicates
-from evidentia.engine.specification import Labels, RunShape, Specification, other_wants, plan_of
+from evidentia.engine.specification import Labels, RunShape, Specification, plan_of
 from evidentia.engine.truth import described
 from evidentia.errors import InputError, Problem, counted
 from evidentia.evaluation.curves import curves
@@ -42,7 +43,8 @@ from evidentia.tables.order import by_number, natural
 UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 PROCESS = 230 * 10**6  # what a process needs before it has read anything
 PER_ROW = 650  # bytes of a process for each row of a block
-PER_QUERY_HERE = 110  # bytes of this process for each query of the run, at the end
+PER_QUERY_HERE = 30  # bytes of this process for each query of the run, at the end
+PER_QUERY_WEIGHED = 80  # the same with resamples
 NO_DRAWS = ResamplingPlan(0, 0, 0)  # figures have no bands here
 MOST_RESAMPLES = 2_000  # every block sends its sums in all of them
 FEWEST_ROWS = 20_000  # of a block: smaller ones cost more than they save
@@ -122,7 +124,7 @@ def evaluate_blocks(
     columns = _columns_to_read(run, pool, tables)
     rows = rows_of_blocks(memory, executor.workers)
     if tables.column_of(run, "sent_uid") not in run.schema:
-        _ensure_room(run.rows, memory)  # before anything is read
+        _ensure_room(run.rows, memory, resampling.resamples)  # before anything is read
     with TemporaryDirectory(prefix="evidentia-", dir=scratch) as folder:
         job = Job(
             run,
@@ -142,7 +144,7 @@ def evaluate_blocks(
                 progress(done + 1, len(blocks))
         if tell_truth is not None and resampling.resamples:
             tell_truth(described(joined.totals.counts["truth",], specification.labels.criteria))
-        return _evaluation(joined, job, resampling, memory, named=named)
+        return _evaluation(joined, job, resampling, memory, executor, named=named)
 
 
 def rows_of_blocks(memory: int, workers: int) -> int:
@@ -211,7 +213,6 @@ class _Joined:
     def __init__(self, store: ColumnStore) -> None:
         self.store, self.totals = store, Totals()
         self.shape: RunShape | None = None
-        self.posts: list[int] = []
         self.left_out: dict[str, int] = {}
         self.notes: dict[str, None] = {}
 
@@ -228,7 +229,6 @@ class _Joined:
             )
         self.shape = reduced.shape
         self.totals = self.totals.plus(reduced.totals)
-        self.posts.append(int(reduced.totals.counts["flags",][1]))
         for key, part in reduced.columns.items():
             self.store.append(key, part)
         for reason, count in reduced.left_out.items():
@@ -236,29 +236,33 @@ class _Joined:
         self.notes.update(dict.fromkeys(reduced.notes))
 
 
-def _evaluation(joined: _Joined, job: Job, resampling: Resampling, memory: int, *, named: bool) -> Evaluation:
+def _evaluation(
+    joined: _Joined, job: Job, resampling: Resampling, memory: int, executor: Executor, *, named: bool
+) -> Evaluation:
     """The result of all blocks together."""
     specification = job.specification
     chosen = profile_named(specification.profile)
     assert joined.shape is not None
-    _ensure_room(int(joined.totals.counts["flags",][2]), memory)
+    _ensure_room(int(joined.totals.counts["flags",][2]), memory, resampling.resamples)
     _refuse_shared_uids(joined.store, job)
     _refuse_disjoint(joined.totals, job)
     complete = not joined.totals.counts["flags",][0]
-    queries = joined_queries(joined.store, joined.shape, specification.labels, joined.posts, complete=complete)
+    cuts = joined.totals.counts["cuts",]
+    queries = planned_queries(joined.shape, specification.labels, cuts, complete=complete)
     plan = plan_of(queries, specification)
     plan.ensure_possible(chosen)
-    others = other_wants(queries, plan, chosen.name)
+    remains = Remains(joined.store, specification, joined.shape)
     computation = SpilledComputation(
         queries,
         sums={key: parts.total() for key, parts in joined.totals.sums.items()},
         totals=joined.totals,
-        store=joined.store,
-        wants=(*plan.wants, *others),
+        remains=remains,
+        executor=executor,
     )
+    computation.prepare()
     limits: Intervals = {}
     if resampling.resamples:
-        replicates = SpilledReplicates(computation, job, joined.store.read(("posts",)))
+        replicates = SpilledReplicates(computation, remains, job, joined.store.read(("posts",)))
         limits = intervals(computation, replicates.each(plan.wants), resampling)
     estimates = EstimateBuilder(chosen, computation, limits, resampling).estimates(plan)
     run = Run(queries=queries, frame=pl.DataFrame())
@@ -273,7 +277,15 @@ def _evaluation(joined: _Joined, job: Job, resampling: Resampling, memory: int, 
         other_definitions=other_definitions(defined_otherwise(run, chosen, plan), computation, estimates),
         notes=tuple(joined.notes),
         dataset=_dataset(joined, specification.labels),
-        curves=curves(queries, drawn, estimates.get("ECE"), resampling.level, NO_DRAWS, counted=curve_counts),
+        curves=curves(
+            queries,
+            drawn,
+            estimates.get("ECE"),
+            resampling.level,
+            NO_DRAWS,
+            counted=lambda _, fold: computation.turns(() if fold is None else ("fold",)),
+            shared=lambda _, bins: joined.store.read(("shares", bins)).reshape(-1, 2, bins),
+        ),
         resolve=partial(canonical, profile=chosen),
     )
 
@@ -282,9 +294,8 @@ def _refuse_shared_uids(store: ColumnStore, job: Job) -> None:
     """Refuse a uid that stands for sentences of posts in different blocks; within a block the reader has looked."""
     if ("uids",) not in store:
         return
-    words = store.read(("uids",))
-    words.sort()
-    shared = int(np.count_nonzero(words[1:] == words[:-1]))
+    stretches = store.ascending([("uids",)])
+    shared = sum(int(np.count_nonzero(words[1:] == words[:-1])) for (words,) in stretches)
     if shared:
         raise InputError(
             Problem(
@@ -308,8 +319,8 @@ def _refuse_disjoint(totals: Totals, job: Job) -> None:
         )
 
 
-def _ensure_room(queries: int, memory: int) -> None:
-    needed = PROCESS + PER_QUERY_HERE * queries
+def _ensure_room(queries: int, memory: int, resamples: int) -> None:
+    needed = PROCESS + (PER_QUERY_WEIGHED if resamples else PER_QUERY_HERE) * queries
     if needed > memory:
         raise InputError(
             f"{queries:,} queries need {needed / 1e9:.1f} GB for the orders over all of them, and --memory is "

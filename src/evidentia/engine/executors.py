@@ -23,6 +23,10 @@ Result = TypeVar("Result")
 ATTEMPTS = 3  # how often a task is given to another worker when one dies over it
 PATIENCE = 20  # seconds for a scheduler to answer, and for its first worker to be there
 AHEAD = 2  # tasks in flight for each worker: one in work, one that waits
+WORKER = dict.fromkeys(("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+WORKER |= dict.fromkeys(
+    ("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_"), str(64 << 20)
+)  # what is freed is used again
 
 
 class Executor(Protocol):
@@ -98,10 +102,9 @@ class LocalProcesses:
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """Let processes that are started now use one core each."""
-    names = ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
-    before = {name: os.environ.get(name) for name in names}
-    os.environ.update(dict.fromkeys(names, "1"))
+    """Let processes that are started now use one core each, and keep some of the memory that they free."""
+    before = {name: os.environ.get(name) for name in WORKER}
+    os.environ.update(WORKER)
     try:
         yield
     finally:

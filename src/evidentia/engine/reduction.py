@@ -14,20 +14,21 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from evidentia.array_types import Floats, Ints
+from evidentia.array_types import Ints
 from evidentia.engine.blocks import Block
 from evidentia.engine.datasets import Dataset, Span, read_spans
+from evidentia.engine.kept import behind, cuts, kept_columns
 from evidentia.engine.specification import Groupings, RunShape, Specification, asked, relabelled
 from evidentia.engine.truth import truth_sums
+from evidentia.engine.words import plain_run, words_of
 from evidentia.errors import InputError, Problem
-from evidentia.evaluation.cells import Cells, shared_cells
 from evidentia.evaluation.cluster_sums import ClusterSums
-from evidentia.evaluation.compute import add_statistics, macro_parts, population_key
+from evidentia.evaluation.compute import add_statistics, population_key
 from evidentia.evaluation.plan import Grouping, Want
 from evidentia.evaluation.sample_counts import (
     group_totals,
+    masked_size,
     population_rows,
-    population_size,
     post_sizes,
     sweep_classes,
 )
@@ -41,9 +42,7 @@ from evidentia.tables.files import Loaded
 from evidentia.tables.queries import Queries
 
 Key = tuple[object, ...]
-UID_SEED = 11
 ROW = "__row__"  # of a copy: where the row was
-Code = np.int16  # groups of one column are few; crossing them widens
 
 
 @dataclass(frozen=True)
@@ -92,24 +91,23 @@ class Reduced:
 
 def reduce_block(job: Job, block: Block) -> Reduced:
     """Read, check and add up a block."""
-    run = read_block(job, block)
+    run, uids = read_block(job, block)
     queries = relabelled(run.queries, job.specification.labels)
     groupings = Groupings(queries)
     pairs = asked(job.specification, RunShape.of(queries))
     wants = tuple(groupings.wants(pairs.both))
     added = add_statistics(queries, wants, block=len(queries))
-    values = {("values", *key): rows.values[rows.counted] for key, rows in added.rows.items()}
-    counted = {("counted", *key): np.packbits(rows.counted) for key, rows in added.rows.items()}
-    columns = _columns(queries) | values | counted | _candidates(queries, wants, posts=job.resamples > 0) | _uids(run)
+    planned = tuple(groupings.wants(pairs.planned))
+    columns = kept_columns(queries, wants, planned, added.rows, posts=job.resamples > 0) | uids
     totals = Totals(added.parts, _counts(queries, wants, squares=job.resamples > 0))
     if job.resamples:
-        totals = totals.plus(_replicated(queries, tuple(groupings.wants(pairs.planned)), job))
+        totals = totals.plus(_replicated(queries, planned, job))
         totals.counts["truth",] = truth_sums(run, queries)
     return Reduced(block.number, RunShape.of(queries), totals, columns, dict(run.left_out), run.notes)
 
 
-def read_block(job: Job, block: Block) -> Run:
-    """The posts of a block as a checked run."""
+def read_block(job: Job, block: Block) -> tuple[Run, dict[Key, NDArray[Any]]]:
+    """The posts of a block as a checked run, and the words of their uids."""
     queries = _loaded(job.queries, block.queries, job.columns)
     candidates = None
     if job.candidates is not None and block.candidates:
@@ -121,6 +119,9 @@ def read_block(job: Job, block: Block) -> Run:
                 f"{job.candidates.name} has no candidate of any query from {_ends(queries)}. Add them, or leave out those queries.",
             )
         )
+    plain = None if candidates is None else plain_run(queries, candidates, job.reading)
+    if plain is not None:
+        return plain[0], {("uids",): plain[1]}
     run = read_run(queries, candidates=candidates, allow_disjoint=True, **job.reading)
     if run.tune is not None:
         raise InputError(
@@ -130,7 +131,7 @@ def read_block(job: Job, block: Block) -> Run:
                 "--engine.",
             )
         )
-    return run
+    return run, _uids(run)
 
 
 def _loaded(table: Dataset, spans: Sequence[Span], columns: Sequence[str]) -> Loaded:
@@ -153,25 +154,8 @@ def _ends(table: Loaded) -> str:
     return f"{table.place(0)} to {table.place(table.frame.height - 1)}"
 
 
-def _columns(queries: Queries) -> dict[Key, NDArray[Any]]:
-    """The narrow columns of every query, and the names of the posts as words."""
-    columns: dict[str, NDArray[Any] | None] = {
-        "post": queries.post.astype(np.int32),
-        "criterion": narrow(queries.criterion, len(queries.criterion_ids)),
-        "label": queries.label,
-        "prob": queries.prob,
-        "detection_score": None if queries.prob is not None else queries.detection_score,
-        "gate": queries.gate,
-        "state": None if queries.state is None else queries.state.astype(Code),
-        "fold": None if queries.fold is None else narrow(queries.fold.codes, len(queries.fold.labels)),
-        "posts": cluster_keys(queries.post_ids),
-        **{f"slice {name}": narrow(coded.codes, len(coded.labels)) for name, coded in queries.slices.items()},
-    }
-    return {(name,): column for name, column in columns.items() if column is not None}
-
-
 def _uids(run: Run) -> dict[Key, NDArray[Any]]:
-    """The different uids of a block as words, to find those that stand in another block too; nothing where topics share them."""
+    """The different uids of a block as ascending words, to find those of two blocks; nothing where topics share them."""
     if run.queries.criterion_ids == ("",):
         return {}
     if run.candidates is not None:
@@ -179,12 +163,12 @@ def _uids(run: Run) -> dict[Key, NDArray[Any]]:
     else:
         lists = [run.frame[column].explode().drop_nulls() for column in UID_COLUMNS if column in run.frame.columns]
         uids = pl.concat([each.alias("") for each in lists]).unique() if lists else pl.Series([], dtype=pl.String)
-    return {("uids",): uids.hash(UID_SEED).to_numpy()}
+    return {("uids",): np.sort(words_of(uids))}
 
 
 def _replicated(queries: Queries, wants: Sequence[Want], job: Job) -> Totals:
     """The sums of every statistic in every replicate, and the weights of the posts."""
-    bases = [base for each in wants for base in _behind(queries, each)]
+    bases = [base for each in wants for base in behind(queries, each)]
     additive = {(d, g.columns): (d, g) for d, g in [*wants, *bases] if isinstance(d.kind, Additive)}
     sums = ClusterSums(queries, list(additive.values()))
     weights = poisson_weights(cluster_keys(queries.post_ids), job.seed, range(job.resamples)).astype(np.float64)
@@ -192,7 +176,7 @@ def _replicated(queries: Queries, wants: Sequence[Want], job: Job) -> Totals:
     counts: dict[Key, Ints] = {("weights",): weights.sum(axis=0).astype(np.int64)}
     for definition, grouping in wants:
         if isinstance(definition.kind, Macro) and definition.kind.weighted:
-            ((_, crossed),) = _behind(queries, (definition, grouping))
+            ((_, crossed),) = behind(queries, (definition, grouping))
             positives = post_sizes(queries, np.flatnonzero(queries.label), crossed)
             counts["positives", crossed.columns] = (positives.T @ weights).astype(np.int64)
     return Totals(parts, counts)
@@ -201,9 +185,11 @@ def _replicated(queries: Queries, wants: Sequence[Want], job: Job) -> Totals:
 def _counts(queries: Queries, wants: Sequence[Want], *, squares: bool) -> dict[Key, Ints]:
     """Units, posts and their squares in every group of every population, and what groups hold whatever is asked."""
     counts: dict[Key, Ints] = {("flags",): np.array([not queries.complete, len(queries.post_ids), len(queries)])}
+    counts["cuts",] = cuts(queries)
     if queries.gold_ranks is not None and queries.n_gold is not None and queries.n_ranked is not None:
         counts["gold",] = np.array([queries.n_gold.sum(), len(queries.gold_ranks.values), queries.n_ranked.sum()])
-    for definition, grouping in (want for each in wants for want in (each, *_behind(queries, each))):
+    sizes: dict[Key, Ints] = {}  # many populations are the same queries
+    for definition, grouping in (want for each in wants for want in (each, *behind(queries, each))):
         unit, columns = definition.population.unit, grouping.columns
         name: Key = ("totals", unit, columns)
         if name not in counts:
@@ -212,20 +198,15 @@ def _counts(queries: Queries, wants: Sequence[Want], *, squares: bool) -> dict[K
             codes = np.zeros(len(queries), np.int64) if grouping.codes is None else grouping.codes
             counts[name] = np.bincount(codes[queries.label], minlength=len(grouping))
         if (name := ("size", *population_key(definition, grouping))) not in counts:
-            counts[name] = np.stack(population_size(queries, definition.population, definition.args, grouping))
+            mask = definition.population.mask(queries, definition.args)
+            held: Key = (None if mask is None else mask.tobytes(), unit, columns)
+            if held not in sizes:
+                sizes[held] = np.stack(masked_size(queries, mask, unit, grouping))
+            counts[name] = sizes[held]
         name = ("squares", *squares_key(definition, grouping))
         if squares and name not in counts:
             counts[name] = _squares(queries, definition, grouping)
     return counts
-
-
-def _behind(queries: Queries, want: Want) -> tuple[Want, ...]:
-    """The definition that a mean over criteria averages, by criterion."""
-    definition, grouping = want
-    if not isinstance(definition.kind, Macro):
-        return ()
-    base, criteria = macro_parts(queries, definition, definition.kind)
-    return ((base, grouping.crossed(criteria)),)
 
 
 def squares_key(definition: Definition, grouping: Grouping) -> Key:
@@ -246,48 +227,3 @@ def _squares(queries: Queries, definition: Definition, grouping: Grouping) -> In
     )
     sizes = [post_sizes(queries, rows, grouping) for rows in parts]
     return np.array([[each.sum(axis=0), (each**2).sum(axis=0)] for each in sizes]).astype(np.int64)
-
-
-def candidate_cells(queries: Queries, wants: Sequence[Want]) -> list[Cells]:
-    """Partitions of the queries, each as fine as some groupings of sweeps over candidates; mostly one, none without sweeps."""
-    mine = {
-        grouping.columns: grouping
-        for each in wants
-        for definition, grouping in (each, *_behind(queries, each))
-        if isinstance(definition.kind, Sweep) and definition.args.get("level") == "candidate"
-    }
-    return shared_cells(list(mine.values()))
-
-
-def _candidates(queries: Queries, wants: Sequence[Want], *, posts: bool) -> dict[Key, NDArray[Any]]:
-    """The scores of gold and of other candidates cell by cell, with their posts where asked for, and how many each cell has."""
-    pool = queries.candidates
-    if pool is None:
-        return {}
-    scores: Floats = pool.score if pool.node_prob is None else pool.node_prob
-    columns: dict[Key, NDArray[Any]] = {}
-    for part, cells in enumerate(candidate_cells(queries, wants)):
-        codes = np.zeros(len(queries), Code) if cells.codes is None else narrow(cells.codes, cells.size)
-        owner = np.repeat(codes, np.diff(pool.offsets))
-        for name, mask in (("gold", pool.is_gold), ("other", ~pool.is_gold)):
-            held, of = owner[mask], scores[mask]
-            order = np.argsort(held, kind="stable")
-            columns[name, part], columns["counts", name, part] = of[order], np.bincount(held, minlength=cells.size)
-            if posts:
-                of_posts = np.repeat(queries.post.astype(np.int32), np.diff(pool.offsets))
-                columns["posts", name, part] = of_posts[mask][order]
-    return columns
-
-
-def narrow(codes: Ints, groups: int) -> NDArray[Any]:
-    """Codes in as few bytes as the number of groups allows: the same in every block."""
-    return codes.astype(Code if groups <= np.iinfo(Code).max else np.int32)
-
-
-def kept_statistics(wants: Sequence[Want]) -> dict[Definition, Key]:
-    """The definitions that are means of values of queries, and the statistic behind each."""
-    return {
-        definition: definition.kind.statistic.key(definition.args)
-        for definition, _ in wants
-        if isinstance(definition.kind, Additive) and definition.kind.per_query is not None
-    }

@@ -9,21 +9,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evidentia.array_types import Floats, Ints
 from evidentia.engine.columns import ColumnStore
-from evidentia.engine.computation import CHUNK, CellScores, SpilledComputation
-from evidentia.engine.reduction import Job, candidate_cells
+from evidentia.engine.computation import SpilledComputation
+from evidentia.engine.endings import CHUNK, CellScores, Remains
+from evidentia.engine.kept import level_of
+from evidentia.engine.reduction import Job
 from evidentia.evaluation.cluster_sums import defined
 from evidentia.evaluation.compute import macro_parts
 from evidentia.evaluation.plan import Grouping, Key, Want
 from evidentia.evaluation.replicates import Replicated, mean_over_criteria
 from evidentia.measures import Definition
-from evidentia.measures.core import Additive, Fit, Macro, Sweep
+from evidentia.measures.core import Additive, Fit, Macro, Score, Sweep
 from evidentia.stats.exact import powers_above, split
 from evidentia.stats.poisson import Words, poisson_weights, scale_to
 from evidentia.stats.sweeps import Counts
@@ -40,6 +41,7 @@ class SpilledReplicates:
     """The replicate values of every definition of a plan."""
 
     computation: SpilledComputation
+    remains: Remains
     job: Job
     keys: Words
 
@@ -105,45 +107,46 @@ class SpilledReplicates:
 
     def _fitted(self, kind: Fit, grouping: Grouping) -> Floats:
         """One Newton step of every group in every replicate."""
-        queries = self.computation.queries
-        assert queries.prob is not None
-        members: list[Any] = [slice(None)]
-        if grouping.codes is not None:
-            members = [np.flatnonzero(grouping.codes == code) for code in range(len(grouping))]
-        scored = [(code, kind.score(queries.prob[mine], queries.label[mine])) for code, mine in enumerate(members)]
+        scores, groups = self.remains.scores("query", grouping.columns)
+        members = [np.flatnonzero(groups == code) for code in range(len(grouping))]
+        scored = [(code, kind.score(*scores.labelled(cells))) for code, cells in enumerate(members)]
         fitted = [(code, score) for code, score in scored if score is not None]
-        largest = [np.abs(score.columns).max(axis=0, initial=0.0) for _, score in fitted]
-        bounds = powers_above(np.max(largest, axis=0)) if largest else np.ones(1)
-        parts = [(score.columns, queries.post[members[code]]) for code, score in fitted]
-        rows = np.full((len(members), self.job.resamples), np.nan)
-        for (code, score), sums in zip(fitted, self._weighed(parts, bounds), strict=True):
+        parts = [_Scored(scores, members[code], score) for code, score in fitted]
+        rows = np.full((len(grouping), self.job.resamples), np.nan)
+        for (code, score), sums in zip(fitted, self._weighed(parts), strict=True):
             rows[code] = kind.step(score.at, sums[None])[0]
         return rows
 
-    def _weighed(self, parts: Sequence[tuple[Floats, Ints]], bounds: Floats) -> Floats:
-        """Weighted sums of columns of rows that stand post by post: parts x replicates x columns."""
+    def _weighed(self, parts: Sequence[_Scored]) -> Sequence[Floats]:
+        """Weighted sums of what the queries of every part add: replicates x columns each."""
+        if not parts:
+            return ()
+        posts = self.remains.store.lengths(("posts",))
+        largest = [np.abs(part.block(at)[0]).max(axis=0, initial=0.0) for part in parts for at in range(len(posts))]
+        bounds = powers_above(np.max(largest, axis=0))
         totals = np.zeros((2, len(parts), self.job.resamples, len(bounds)))
-        for start in range(0, len(self.keys), POSTS):
-            weights = poisson_weights(self.keys[start : start + POSTS], self.job.seed, range(self.job.resamples))
-            heavy = weights.T.astype(np.float64)
-            for at, (columns, posts) in enumerate(parts):
-                first, last = np.searchsorted(posts, [start, start + POSTS])
-                own = posts[first:last] - start
-                for which, exact in enumerate(split(columns[first:last], bounds)):
-                    by_post = [np.bincount(own, column, minlength=len(weights)) for column in exact.T]
-                    totals[which, at] += heavy @ np.stack(by_post, axis=1)
+        for block, before in enumerate(np.cumsum([0, *posts[:-1]]).tolist()):
+            rows = [part.block(block) for part in parts]
+            for start in range(0, posts[block], POSTS):
+                keys = self.keys[before + start : before + min(start + POSTS, posts[block])]
+                weights = poisson_weights(keys, self.job.seed, range(self.job.resamples))
+                heavy = weights.T.astype(np.float64)
+                for at, (columns, of_post) in enumerate(rows):
+                    first, last = np.searchsorted(of_post, [start, start + POSTS])
+                    own = of_post[first:last] - start
+                    for which, exact in enumerate(split(columns[first:last], bounds)):
+                        by_post = [np.bincount(own, column, minlength=len(keys)) for column in exact.T]
+                        totals[which, at] += heavy @ np.stack(by_post, axis=1)
         summed: Floats = totals[0] + totals[1]
-        return summed
+        return list(summed)
 
     def _swept(self, wants: Sequence[Want]) -> dict[Key, Floats]:
         """The values of sweeps; those over the same units in the same groups share their steps."""
-        shared: dict[tuple[bool, tuple[str, ...]], list[Want]] = {}
+        shared: dict[tuple[str, tuple[str, ...]], list[Want]] = {}
         for definition, grouping in wants:
-            level = definition.args.get("level") == "candidate"
+            level = level_of(definition.args)
             shared.setdefault((level, grouping.columns), []).append((definition, grouping))
-        prepared = [
-            (members, self._steps(of_candidates, members[0][1])) for (of_candidates, _), members in shared.items()
-        ]
+        prepared = [(members, self._steps(level, members[0][1])) for (level, _), members in shared.items()]
         values = {(d, g.columns): np.empty((len(g), self.job.resamples)) for d, g in wants}
         for rows, weights in self._parts():
             heavy = weights.astype(np.float32)  # whole numbers, of which no step adds up so many that they would round
@@ -154,33 +157,34 @@ class SpilledReplicates:
                         values[definition, grouping.columns][at, rows] = part
         return values
 
-    def _steps(self, of_candidates: bool, grouping: Grouping) -> list[_WeightedSteps]:
+    def _steps(self, level: str, grouping: Grouping) -> list[_WeightedSteps]:
         """The steps of every group."""
-        assert self.computation.store is not None
-        units = self._candidates(grouping) if of_candidates else self._queries(grouping)
-        name = ("steps", of_candidates, *grouping.columns)
-        return [_WeightedSteps(each, self.computation.store, (*name, at)) for at, each in enumerate(units)]
+        name = ("steps", level, *grouping.columns)
+        units = (self._units(level, grouping, code) for code in range(len(grouping)))
+        return [_WeightedSteps(each, self.remains.store, (*name, at)) for at, each in enumerate(units)]
 
-    def _queries(self, grouping: Grouping) -> Iterator[_Units]:
-        queries = self.computation.queries
-        assert queries.scores is not None
-        for code in range(len(grouping)):
-            mine: Any = slice(None) if grouping.codes is None else grouping.codes == code
-            scores, posts, gold = queries.scores[mine], queries.post[mine], queries.label[mine]
-            yield _Units(scores[gold], posts[gold], [(scores[~gold], posts[~gold])])
+    def _units(self, level: str, grouping: Grouping, code: int) -> _Units:
+        """The positives and the others of a group."""
+        scores, groups = self.remains.scores(level, grouping.columns)
+        members = np.flatnonzero(groups == code)
+        gold = [scores.with_posts("gold", int(cell)) for cell in members]
+        others = (part for cell in members for part in scores.chunks_with_posts("other", int(cell)))
+        joined = [np.concatenate([each[i] for each in gold]) for i in range(2)]
+        return _Units(joined[0], joined[1], others)
 
-    def _candidates(self, grouping: Grouping) -> Iterator[_Units]:
-        assert self.computation.store is not None
-        partitions = enumerate(candidate_cells(self.computation.queries, self.computation.wants))
-        part, cells = next(each for each in partitions if grouping.columns in each[1].groups)
-        scores = CellScores(self.computation.store, part, cells.size)
-        groups = cells.groups[grouping.columns]
-        for code in range(len(grouping)):
-            members = np.flatnonzero(groups == code)
-            gold = [scores.with_posts("gold", int(cell)) for cell in members]
-            others = (part for cell in members for part in scores.chunks_with_posts("other", int(cell)))
-            joined = [np.concatenate([each[i] for each in gold]) for i in range(2)]
-            yield _Units(joined[0], joined[1], others)
+
+@dataclass(frozen=True, eq=False)
+class _Scored:
+    """A fit of a group, and where its queries are."""
+
+    scores: CellScores
+    members: Ints
+    score: Score
+
+    def block(self, block: int) -> tuple[Floats, Ints]:
+        """What the queries of a block add, and their posts there, post by post."""
+        prob, label, posts = self.scores.by_post(block, self.members)
+        return self.score.columns(prob, label), posts
 
 
 @dataclass(frozen=True, eq=False)

@@ -122,10 +122,11 @@ class ClusterSums:
         places: list[Floats | None] = []
         for code in range(len(grouping)):
             rows: Bools | slice = slice(None) if grouping.codes is None else grouping.codes == code
-            score = kind.score(queries.prob[rows], queries.label[rows])
+            prob, label = queries.prob[rows], queries.label[rows]
+            score = kind.score(prob, label)
             places.append(None if score is None else score.at)
             if score is not None:
-                parts.append((rows, score.columns))
+                parts.append((rows, score.columns(prob, label)))
         self.at[definition, grouping.columns] = places
         columns = np.zeros((len(queries), parts[0][1].shape[1] if parts else 1))
         for rows, part in parts:

@@ -127,7 +127,7 @@ class Computation:
             outcome, details = self._swept(kind, definition.args, grouping)
             return Cell(outcome, n, clusters, details)
         assert isinstance(kind, Fit)
-        return Cell(self._fitted(kind, grouping), n, clusters, ({},) * len(grouping))
+        return Cell(self._fitted(definition, grouping), n, clusters, ({},) * len(grouping))
 
     def per_query(self, definition: Definition) -> PerQuery | None:
         """The values behind a mean, where the definition is one."""
@@ -172,7 +172,7 @@ class Computation:
         order = behind.ascending
         codes = None if grouping.codes is None else grouping.codes[order]
         whole = definition.measure.base == "SelectedK"
-        shapes = grouped_distributions(behind.values[order], codes, len(grouping), whole_numbers=whole)
+        shapes = grouped_distributions([(behind.values[order], codes)], len(grouping), whole_numbers=whole)
         return [None if shape is None else Distribution(**shape) for shape in shapes]
 
     def reservations(self, definition: Definition, grouping: Grouping, index: int) -> tuple[str, ...]:
@@ -246,7 +246,9 @@ class Computation:
             self._sweeps[key] = sweep_counts(units.scores, units.labels, weights, codes, len(grouping))
         return self._sweeps[key]
 
-    def _fitted(self, kind: Fit, grouping: Grouping) -> Outcome:
+    def _fitted(self, definition: Definition, grouping: Grouping) -> Outcome:
+        kind = definition.kind
+        assert isinstance(kind, Fit)
         assert self.queries.prob is not None
         weights = np.ones(len(self.queries)) if self.weights is None else self.weights[self.queries.post]
         solved = []
@@ -310,20 +312,21 @@ def add_statistics(
         for key, (statistic, _, groupings, _) in jobs.items()
     }
     kept = {  # filled in place: joined at the end, the parts would be in memory twice
-        key: PerQuery(np.empty(len(queries)), np.empty(len(queries), bool)) for key, job in jobs.items() if job[3]
+        key: PerQuery(np.zeros(len(queries)), np.zeros(len(queries), bool)) for key, job in jobs.items() if job[3]
     }
     at = 0
     for piece in queries.blocks(block):
         rows = slice(at, at + len(piece))
-        parts_of = _Parts(piece, weights)
+        parts_of = _Parts(replace(piece, candidates=None), weights)
         for key, (statistic, args, _, _) in jobs.items():
-            columns = statistic.columns(piece, args)
+            part, some = parts_of.adding(statistic, args)
+            columns = statistic.columns(part, args)
             for cells, sums in totals[key]:
-                codes = None if cells.codes is None else cells.codes[rows]
-                _add(sums, Added(statistic, args, columns), parts_of, cells, codes)
+                codes = None if cells.codes is None else cells.codes[rows][some]
+                _add(sums, Added(statistic, args, columns, part), parts_of, cells, codes)
             if key in kept:
-                kept[key].values[rows] = columns[:, 0]
-                np.greater(columns[:, 1], 0, out=kept[key].counted[rows])
+                kept[key].values[rows][some] = columns[:, 0]
+                kept[key].counted[rows][some] = columns[:, 1] > 0
         at = rows.stop
     parts = {
         (*key, grouping.columns): sums.parts_of(cells.groups[grouping.columns], len(grouping))
@@ -376,43 +379,60 @@ def macro_parts(queries: Queries, definition: Definition, kind: Macro) -> tuple[
 
 @dataclass(frozen=True, eq=False)
 class Added:
-    """A statistic's columns on one block."""
+    """A statistic's columns on a part of a block."""
 
     statistic: Statistic
     args: Args
     columns: Floats
+    part: Queries
 
 
 class _Parts:
-    """A block, and what of it falls into each group of a grouping that cuts through posts."""
+    """A block without its candidates, and tables that are made of it: each once, for all statistics that need it."""
 
     def __init__(self, piece: Queries, weights: Floats | None) -> None:
         self.piece, self.weights = piece, weights
-        self._known: dict[tuple[Columns, ...], list[tuple[int, Queries]]] = {}
+        self._adding: dict[bytes, tuple[Queries, Ints]] = {}
+        self._known: dict[tuple[Columns, ...], tuple[Queries, Ints, Ints]] = {}
 
-    def of(self, cells: Cells, codes: Ints) -> list[tuple[int, Queries]]:
-        """The groups that occur, each with its own queries."""
+    def adding(self, statistic: Statistic, args: Args) -> tuple[Queries, Ints | slice]:
+        """The queries that add to a statistic, and their rows."""
+        mask: Bools | None = None if statistic.mask is None else statistic.mask(self.piece, args)
+        if mask is None:
+            return self.piece, slice(None)
+        key = mask.tobytes()
+        if key not in self._adding:
+            rows = np.flatnonzero(mask)
+            self._adding[key] = self.piece.take(rows), rows
+        return self._adding[key]
+
+    def by_group(self, cells: Cells, codes: Ints) -> tuple[Queries, Ints, Ints]:
+        """The queries with a post for each group that occurs in a post, and the group and the post of each of these."""
         key = tuple(cells.groups)
         if key not in self._known:
-            held = np.unique(codes).tolist()
-            self._known[key] = [(code, self.piece.take(np.flatnonzero(codes == code))) for code in held]
+            order = np.lexsort((self.piece.post, codes))
+            group, post = codes[order], self.piece.post[order]
+            new = np.append(True, (group[1:] != group[:-1]) | (post[1:] != post[:-1]))
+            part = replace(self.piece.take(order), post=np.cumsum(new) - 1)
+            self._known[key] = part, group[new], post[new]
         return self._known[key]
 
 
 def _add(sums: ExactSums, added: Added, parts_of: _Parts, cells: Cells, codes: Ints | None) -> None:
-    piece, weights = parts_of.piece, parts_of.weights
+    part, weights = added.part, parts_of.weights
     if added.statistic.unit == "query":
-        sums.add(added.columns, codes, None if weights is None else weights[piece.post])
+        sums.add(added.columns, codes, None if weights is None else weights[part.post])
         return
-    posts, first, at = np.unique(piece.post, return_index=True, return_inverse=True)
-    by_post = None if weights is None else weights[posts]
-    if codes is None or np.array_equal(codes[first][at], codes):
-        sums.add(added.columns, None if codes is None else codes[first], by_post)
-        return
-    for code, part in parts_of.of(cells, codes):  # each group sees only its own queries of a post
-        posts_of_part = np.unique(part.post)
-        some = None if weights is None else weights[posts_of_part]
-        sums.add(added.statistic.columns(part, added.args), np.full(len(posts_of_part), code), some)
+    posts, first, at = np.unique(part.post, return_index=True, return_inverse=True)
+    columns = added.columns
+    if codes is not None and not np.array_equal(
+        codes[first][at], codes
+    ):  # each group sees only its own queries of a post
+        parts, codes, posts = parts_of.by_group(cells, codes)
+        columns = added.statistic.columns(parts, added.args)
+    elif codes is not None:
+        codes = codes[first]
+    sums.add(columns, codes, None if weights is None else weights[posts])
 
 
 def population_key(definition: Definition, grouping: Grouping) -> tuple[object, ...]:

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evidentia.array_types import Floats
+from evidentia.array_types import Floats, Ints
 from evidentia.measures.calibration import bin_of
 from evidentia.protocol.dynamic_k import gamma_sweep
 from evidentia.results import Curve, Estimate
 from evidentia.results.curve import curves_of
 from evidentia.stats.bands import precision_on_grid, tpr_on_grid
-from evidentia.stats.intervals import Limits, percentile_limits, share_limits
+from evidentia.stats.intervals import percentile_limits, share_limits
 from evidentia.stats.resampling import BootstrapPlan, over_replicates
 from evidentia.stats.sweeps import Counts, sweep_counts
 from evidentia.tables.queries import Coded, Queries
@@ -50,16 +50,17 @@ def curves(
     plan: BootstrapPlan,
     *,
     counted: Callable[[Queries, Coded | None], Iterable[Counts]] | None = None,
+    shared: Callable[[Queries, int], Ints] | None = None,
 ) -> tuple[Curve, ...]:
     """The curves that were asked for and that the run's scores allow; without resamples they have no bands.
 
-    ``counted`` gives the sweep of all queries, or of every fold, where it is to be had more cheaply than by sorting.
+    ``counted`` gives the sweep of all queries, or of every fold, and ``shared`` what ``bin_shares`` does, where there are no rows.
     """
     drawn: list[Curve] = []
     if "roc" in asked and queries.scores is not None:
         drawn += _swept(queries, level, plan, counted or _counted)
     if ece is not None and ece.degenerate is None:
-        drawn.append(reliability_curve(ece, queries, level))
+        drawn.append(reliability_curve(ece, (shared or bin_shares)(queries, len(ece.details["bins"])), level))
     return tuple(drawn)
 
 
@@ -84,7 +85,8 @@ def _swept(
         columns = {shape.x: tuple(shape.grid.tolist()), shape.y: _point(whole, shape)} | bands.get(shape.name, {})
         columns |= {f"fold {label}": part[at] for label, part in zip(fold.labels if fold else (), parts, strict=True)}
         if shape is PR:
-            columns["prevalence"] = (float(queries.label.mean()),) * len(shape.grid)
+            prevalence = float(whole.tp[-1] / (whole.tp[-1] + whole.fp[-1]))
+            columns["prevalence"] = (prevalence,) * len(shape.grid)
         drawn.append(Curve(shape.name, shape.title, columns))
     return [*drawn, *_operating_points(whole, MOST_TURNS)]
 
@@ -151,24 +153,21 @@ def _point(counts: Counts, shape: Shape) -> Column:
     return _column(shape.read(single, shape.grid)[0])
 
 
-def reliability_curve(ece: Estimate, queries: Queries, level: float) -> Curve:
+def reliability_curve(ece: Estimate, shares: Ints, level: float) -> Curve:
     """Stated probability against observed share per bin, with limits of the share by the spread between posts."""
     bins = ece.details["bins"]
-    limits = _share_limits(queries, len(bins), level)
+    limits = share_limits(shares[:, 1], shares[:, 0], level)
     columns: dict[str, tuple[float | None, ...]] = {key: tuple(b[key] for b in bins) for key in BINS}
     columns["share_low"], columns["share_high"] = _column(limits.low), _column(limits.high)
     return Curve("reliability", "Reliability", columns)
 
 
-def _share_limits(queries: Queries, bins: int, level: float) -> Limits:
+def bin_shares(queries: Queries, bins: int) -> Ints:
+    """How many queries of every post lie in every bin, and how many of them have evidence: posts x 2 x bins."""
     assert queries.prob is not None
-    cells = queries.post * bins + bin_of(queries.prob, bins)
-    shape = (len(queries.post_ids), bins)
-    sizes, counts = (
-        np.bincount(cells, weights, minlength=shape[0] * bins).reshape(shape).astype(np.float64)
-        for weights in (None, queries.label.astype(np.float64))
-    )
-    return share_limits(counts, sizes, level)
+    cells, posts = queries.post * bins + bin_of(queries.prob, bins), len(queries.post_ids)
+    counts = [np.bincount(some, minlength=posts * bins) for some in (cells, cells[queries.label])]
+    return np.stack([each.reshape(posts, bins) for each in counts], axis=1)
 
 
 def _column(values: Floats) -> Column:

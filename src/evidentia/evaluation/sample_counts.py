@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from evidentia.array_types import Floats, Ints
+from evidentia.array_types import Bools, Floats, Ints
 from evidentia.evaluation.plan import Grouping
 from evidentia.measures import Definition
 from evidentia.measures.core import Additive, Sweep
-from evidentia.results.measure import Args, Population
+from evidentia.results.measure import Args, Population, Unit
 from evidentia.results.sample_size import Kind
 from evidentia.stats.exact import add_up
 from evidentia.tables.queries import Queries
@@ -17,15 +17,19 @@ from evidentia.tables.queries import Queries
 
 def population_size(queries: Queries, population: Population, args: Args, grouping: Grouping) -> tuple[Ints, Ints]:
     """How many units of the population each group holds, and from how many posts they come."""
-    mask = population.mask(queries, args)
+    return masked_size(queries, population.mask(queries, args), population.unit, grouping)
+
+
+def masked_size(queries: Queries, mask: Bools | None, unit: Unit, grouping: Grouping) -> tuple[Ints, Ints]:
+    """How many units the queries of a mask hold in each group, and from how many posts they come."""
     rows = np.arange(len(queries)) if mask is None else np.flatnonzero(mask)
     codes: NDArray[np.int64] = np.zeros(len(rows), np.int64) if grouping.codes is None else grouping.codes[rows]
     seen = np.zeros((len(queries.post_ids), len(grouping)), bool)
     seen[queries.post[rows], codes] = True
     clusters = seen.sum(axis=0)
-    if population.unit == "post":
+    if unit == "post":
         return clusters, clusters
-    if population.unit == "candidate":
+    if unit == "candidate":
         assert queries.candidates is not None
         sizes = np.diff(queries.candidates.offsets)[rows].astype(float)
         return add_up(codes, sizes, len(grouping)).astype(np.int64), clusters

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from evidentia.array_types import Bools, Floats, Ints
 from evidentia.measures.core import Outcome, Score, Statistic, ratio
 from evidentia.measures.family import Family
-from evidentia.measures.logistic import EPSILON, inside, leftover, logit, newton, root, separated, unclipped
+from evidentia.measures.logistic import (
+    EPSILON,
+    Rows,
+    in_parts,
+    inside,
+    leftover,
+    logit,
+    newton,
+    root,
+    separated,
+    span,
+    unclipped,
+)
 from evidentia.measures.populations import ALL
 from evidentia.results.measure import Args, Parameter
-from evidentia.stats.exact import exact_total, in_order, totals_of
+from evidentia.stats.exact import in_order, totals_of
 from evidentia.stats.gaps import debiased_sum
 from evidentia.tables.queries import Queries
 
@@ -259,15 +273,14 @@ STEP = "Intervals take one Newton step from the estimate in every resample."
 def _fit_slope(prob: Floats, label: Bools, weight: Floats) -> tuple[Floats | None, int]:
     """Intercept and slope of the logistic recalibration, or why there are none."""
     prob, label, weight = _weighed(prob, label, weight)
-    x = logit(prob)
+    x = in_parts(logit, prob)
     if label.all() or not label.any() or np.ptp(x) == 0:
         return None, 1
     if separated(x, label):
         return None, 2
-    free = x[inside(prob)]
-    if not len(free) or np.ptp(free) == 0:
+    least, most = span(x, inside(prob))
+    if least >= most:
         return None, 3
-    del free
     solution = newton(x, label, weight)  # not scaled: the last digit of an x may be the overlap
     return (None, 2) if solution is None else (solution, 0)
 
@@ -279,14 +292,24 @@ def _weighed(prob: Floats, label: Bools, weight: Floats) -> tuple[Floats, Bools,
 
 
 def _slope_score(prob: Floats, label: Bools) -> Score | None:
-    beta, _ = _fit_slope(prob, label, np.ones(len(prob)))
+    beta, _ = _fit_slope(prob, label, np.broadcast_to(1.0, len(prob)))
     if beta is None:
         return None
+
+    def make(rows: slice) -> Rows:
+        x = logit(prob[rows])
+        _, curve = leftover(beta[0] + beta[1] * x, label[rows])
+        return curve, curve * x
+
+    middle = totals_of(make, len(prob))  # the step is the same from any origin, and from here it keeps its digits
+    return Score(beta, partial(_slope_columns, beta, middle[1] / middle[0]))
+
+
+def _slope_columns(beta: Floats, origin: float, prob: Floats, label: Bools) -> Floats:
     x = logit(prob)
     rest, curve = leftover(beta[0] + beta[1] * x, label)
-    middle = exact_total(np.column_stack([curve, curve * x]))
-    x = x - middle[1] / middle[0]  # the step is the same from any origin, and from here it keeps its digits
-    return Score(beta, np.column_stack([rest, rest * x, curve, curve * x, curve * x * x]))
+    x = x - origin
+    return np.column_stack([rest, rest * x, curve, curve * x, curve * x * x])
 
 
 def _slope_step(at: Floats, sums: Floats) -> Floats:
@@ -337,19 +360,21 @@ def _can_shift(prob: Floats, label: Bools, weight: Floats) -> bool:
     """Whether the probabilities that a shift can move may add up to the positives that the certain ones leave them."""
     free = inside(prob)
 
-    def make(rows: slice) -> Floats:
+    def make(rows: slice) -> Rows:
         some = weight[rows]
-        return np.stack([some * label[rows], some * (prob[rows] > 0.5) * ~free[rows], some * free[rows]])
+        return some * label[rows], some * (prob[rows] > 0.5) * ~free[rows], some * free[rows]
 
     positives, sure, room = totals_of(make, len(prob))
     return bool(0 < positives - sure < room)
 
 
 def _intercept_score(prob: Floats, label: Bools) -> Score | None:
-    value, flaw = calibration_intercept(prob, label, np.ones(len(prob)))
-    if flaw:
-        return None
-    return Score(np.array([value]), np.column_stack(leftover(value + unclipped(prob), label)))
+    value, flaw = calibration_intercept(prob, label, np.broadcast_to(1.0, len(prob)))
+    return None if flaw else Score(np.array([value]), partial(_intercept_columns, value))
+
+
+def _intercept_columns(value: float, prob: Floats, label: Bools) -> Floats:
+    return np.column_stack(leftover(value + unclipped(prob), label))
 
 
 def _intercept_step(at: Floats, sums: Floats) -> Floats:
@@ -388,4 +413,4 @@ def calibration_intercept(prob: Floats, label: Bools, weight: Floats) -> tuple[f
         return 0.0, 1
     if not _can_shift(prob, label, weight):
         return 0.0, 2
-    return root(unclipped(prob), label, weight), 0
+    return root(in_parts(unclipped, prob), label, weight), 0

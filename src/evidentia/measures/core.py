@@ -32,6 +32,7 @@ class Statistic:
     Integer-valued statistics add up exactly in float64 as they are; others declare a power of two that bounds their
     absolute value, so that they can be split onto fixed grids whose sums are exact.
     ``uses`` names the parameters that the columns depend on: measures that agree on those share one computation.
+    ``mask`` says which queries add anything; without it all may.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Statistic:
     uses_cut: bool = False
     unit: Literal["query", "post"] = "query"
     bound: float | None = None
+    mask: Callable[[Queries, Args], Bools | None] | None = None
 
     def key(self, args: Args) -> tuple[object, ...]:
         """Equal for definitions that share this statistic's columns."""
@@ -90,10 +92,10 @@ class Sweep:
 
 @dataclass(frozen=True, eq=False)
 class Score:
-    """Where a fit stands, and what each query adds to its gradient and its curvature there."""
+    """Where a fit stands, and what queries add to its gradient and its curvature there, by (prob, label)."""
 
     at: Floats
-    columns: Floats
+    columns: Callable[[Floats, Bools], Floats]
 
 
 @dataclass(frozen=True)

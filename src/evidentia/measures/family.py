@@ -137,7 +137,8 @@ class Family:
         Returns
         -------
         callable
-            Decorator of a function ``(queries, args)`` that returns floats of shape (n_queries,), also outside the population.
+            Decorator of a function ``(queries, args)`` that returns floats of shape (n_queries,). A value must follow from its own
+            query: the function is given queries of the population alone, or others too.
         """
 
         def define(per_query: Callable[[Queries, Args], Floats]) -> Callable[[Queries, Args], Floats]:
@@ -158,6 +159,7 @@ class Family:
                 uses=tuple(p.name for p in whole.get("params", ()) if p is not AVERAGE),
                 uses_cut=whole.get("cut") is not None,
                 bound=bound,
+                mask=lambda queries, args: masks(args).mask(queries, args),
             )
             parts = ("sum of the per-query values", "queries")
             kind = ratio_of_sums(statistic, _first_over_second, parts=parts, per_query=per_query, proportion=proportion)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from evidentia.array_types import Bools, Floats
-from evidentia.stats.exact import totals_of
+from evidentia.stats.exact import PART, totals_of
 
 EPSILON = 2.0**-52
+Rows = tuple[Floats, ...]
 
 
 def logit(prob: Floats) -> Floats:
@@ -60,17 +63,17 @@ def newton(x: Floats, label: Bools, weight: Floats) -> Floats | None:
     array([0., 0.])
     """
     origin = level = slope = 0.0
+    cost: float | None = None
     for _ in range(500):
         h0, moment = _curvature(x, weight, (level, slope, origin))
         if h0 <= 0:
             return None
         level, origin = level + slope * (moment / h0 - origin), moment / h0
-        centred = x - origin
-        g0, g1, h1 = _equations(centred, label, weight, (level, slope))
+        g0, g1, h1 = _equations(x, label, weight, (level, slope, origin))
         if h1 <= 0:
             return None
         rise, turn = g0 / h0, g1 / h1
-        size = _climbing(centred, label, weight, (level, slope), (rise, turn))
+        size, cost = _climbing(x, label, weight, (level, slope, origin), (rise, turn), before=cost)
         level, slope = level + size * rise, slope + size * turn
         if abs(rise) < 1e-12 * max(1.0, abs(level)) and abs(turn) < 1e-12 * max(1.0, abs(slope)):
             return np.array([level - slope * origin, slope])
@@ -86,45 +89,60 @@ def _curvature(x: Floats, weight: Floats, at: tuple[float, float, float]) -> Flo
     """The curvature of all rows, and its moment."""
     level, slope, origin = at
 
-    def make(rows: slice) -> Floats:
+    def make(rows: slice) -> Rows:
         small = _smaller(level + slope * (x[rows] - origin))
         curve = weight[rows] * small * (1 - small)
-        return np.stack([curve, curve * x[rows]])
+        return (curve, curve * x[rows])
 
     return totals_of(make, len(x))
 
 
-def _equations(x: Floats, label: Bools, weight: Floats, at: tuple[float, float]) -> tuple[float, float, float]:
+def _equations(x: Floats, label: Bools, weight: Floats, at: tuple[float, float, float]) -> tuple[float, float, float]:
     """The gradient in level and slope, and the curvature in slope; whole numbers and small rests are added apart."""
-    level, slope = at
+    level, slope, origin = at
 
-    def make(rows: slice) -> Floats:
-        some, heavy = x[rows], weight[rows]
+    def make(rows: slice) -> Rows:
+        some, heavy = x[rows] - origin, weight[rows]
         line = level + slope * some
         above, small = line > 0, _smaller(line)
         whole, rest = heavy * (label[rows].astype(float) - above), heavy * np.where(above, small, -small)
-        return np.stack([whole, rest, whole * some, rest * some, heavy * small * (1 - small) * some * some])
+        return (whole, rest, whole * some, rest * some, heavy * small * (1 - small) * some * some)
 
     sums = totals_of(make, len(x))
     return float(sums[0] + sums[1]), float(sums[2] + sums[3]), float(sums[4])
 
 
-def _climbing(x: Floats, label: Bools, weight: Floats, at: tuple[float, float], step: tuple[float, float]) -> float:
-    """The largest of 1, 1/2, 1/4 ... of a step that does not lead downhill; near the top the likelihood is too flat to ask."""
-    if all(abs(by) <= 1e-6 * max(1.0, abs(now)) for now, by in zip(at, step, strict=True)):
-        return 1.0
-    side, size = np.where(label, -1.0, 1.0), 1.0
+def _climbing(
+    x: Floats,
+    label: Bools,
+    weight: Floats,
+    at: tuple[float, float, float],
+    step: tuple[float, float],
+    *,
+    before: float | None,
+) -> tuple[float, float | None]:
+    """The largest of 1, 1/2, 1/4 ... of a step that does not lead downhill, and the cost after it (``before``: now, if known).
 
-    def cost(level: float, slope: float) -> float:
-        def make(rows: slice) -> Floats:
-            return (weight[rows] * np.logaddexp(0.0, side[rows] * (level + slope * x[rows])))[None]
+    Near the top the likelihood is too flat to ask.
+    """
+    level, slope, origin = at
+    if all(abs(by) <= 1e-6 * max(1.0, abs(now)) for now, by in zip((level, slope), step, strict=True)):
+        return 1.0, None
+
+    def cost(size: float) -> float:
+        def make(rows: slice) -> Rows:
+            line = (level + size * step[0]) + (slope + size * step[1]) * (x[rows] - origin)
+            against = np.where(label[rows], -line, line)
+            return (weight[rows] * (np.maximum(against, 0.0) + np.log1p(np.exp(-np.abs(line)))),)
 
         return float(totals_of(make, len(x))[0])
 
-    before = cost(*at)
-    while size > 1e-9 and cost(at[0] + size * step[0], at[1] + size * step[1]) > before:
+    before = cost(0.0) if before is None else before
+    size, after = 1.0, cost(1.0)
+    while after > before and size > 1e-9:
         size /= 2
-    return size
+        after = cost(size)
+    return size, after
 
 
 def root(offset: Floats, label: Bools, weight: Floats) -> float:
@@ -148,11 +166,11 @@ def root(offset: Floats, label: Bools, weight: Floats) -> float:
 def _rest_and_curve(offset: Floats, label: Bools, weight: Floats, shift: float) -> tuple[float, float]:
     """Labels less probabilities at a shift, and the curvature there."""
 
-    def make(rows: slice) -> Floats:
+    def make(rows: slice) -> Rows:
         line, heavy = offset[rows] + shift, weight[rows]
         above, small = line > 0, _smaller(line)
         whole = heavy * (label[rows].astype(float) - above)
-        return np.stack([whole, heavy * np.where(above, small, -small), heavy * small * (1 - small)])
+        return (whole, heavy * np.where(above, small, -small), heavy * small * (1 - small))
 
     parts = totals_of(make, len(offset))
     return float(parts[0] + parts[1]), float(parts[2])
@@ -164,6 +182,26 @@ def separated(x: Floats, label: Bools) -> bool:
     >>> separated(np.array([0.1, 0.2, 0.9]), np.array([False, False, True]))
     True
     """
-    rising = x[label].min() >= x[~label].max()
-    falling = x[label].max() <= x[~label].min()
-    return bool(rising or falling)
+    (least, most), (low, high) = span(x, label), span(x, ~label)
+    return least >= high or most <= low
+
+
+def span(x: Floats, rows: Bools) -> tuple[float, float]:
+    """The least and the largest of some rows, without a copy of them.
+
+    >>> span(np.array([0.1, 0.2, 0.9]), np.array([True, True, False]))
+    (0.1, 0.2)
+    """
+    return float(np.min(x, where=rows, initial=np.inf)), float(np.max(x, where=rows, initial=-np.inf))
+
+
+def in_parts(change: Callable[[Floats], Floats], values: Floats) -> Floats:
+    """The same as ``change(values)``, without more memory than for its result.
+
+    >>> in_parts(np.negative, np.array([1.0, 2.0]))
+    array([-1., -2.])
+    """
+    changed = np.empty(len(values))
+    for at in range(0, len(values), PART):
+        changed[at : at + PART] = change(values[at : at + PART])
+    return changed

@@ -7,11 +7,8 @@ Only the last addition, of the two totals, rounds, and it always rounds the same
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 
@@ -19,14 +16,11 @@ from evidentia.array_types import Bools, Floats, Ints
 
 COARSE = 2.0**-26  # grid of the coarse part, relative to the bound
 FINE = 2.0**-53
-PART = 1 << 15  # columns in work at once: they stay in the cache of a core
-KEPT = (
-    1 << 22
-)  # columns up to which parts stay in memory between their bounds and their sums; longer ones are made twice
-MANY = 16  # parts from which on threads are worth their start
-
-Task = TypeVar("Task")
-Made = TypeVar("Made")
+WIDE = 16  # columns of a matrix of which most are zeros: a row falls into one of many bins
+ROUND = 1.5 * 2.0**52  # adding it and taking it away again rounds to whole numbers, halves to even ones
+SMALLEST = 2.0**-900  # bound: its grids are still numbers
+PART = 1 << 14  # columns in work at once: they stay in the cache of a core
+SAMPLED = 32  # parts of a long row that tell its bound
 
 
 def powers_above(largest: Floats) -> Floats:
@@ -46,8 +40,11 @@ def split(values: Floats, bound: float | Floats) -> tuple[Floats, Floats]:
     >>> abs(float(coarse[0] + fine[0]) - 1 / 3) <= 2**-54
     True
     """
-    coarse = np.rint(values / (bound * COARSE)) * (bound * COARSE)
-    fine = np.rint((values - coarse) / (bound * FINE)) * (bound * FINE)
+    coarse = values + ROUND * COARSE * bound
+    coarse -= ROUND * COARSE * bound
+    fine = values - coarse
+    fine += ROUND * FINE * bound
+    fine -= ROUND * FINE * bound
     return coarse, fine
 
 
@@ -83,12 +80,18 @@ class ExactSums:
 
     def add(self, values: Floats, codes: Ints | None, weights: Floats | None = None) -> None:
         """Add the rows of ``values`` (repeated ``weights`` times) to the groups that ``codes`` names; None: all to one."""
+        width, groups = values.shape[1], self.groups
+        if codes is not None and width >= WIDE:
+            at = np.flatnonzero(values.ravel() != 0)
+            rows = at // width
+            codes, weights = codes[rows] * width + at - rows * width, None if weights is None else weights[rows]
+            values, groups = values.ravel()[at, None], groups * width
         if self.bound is None:
-            self.coarse = _plus(self.coarse, self._summed(values, codes, weights))
+            self.coarse = _plus(self.coarse, _summed(values, codes, weights, groups).reshape(-1, width))
             return
         coarse, fine = split(values, self.bound)
-        self.coarse = _plus(self.coarse, self._summed(coarse, codes, weights))
-        self.fine = _plus(self.fine, self._summed(fine, codes, weights))
+        self.coarse = _plus(self.coarse, _summed(coarse, codes, weights, groups).reshape(-1, width))
+        self.fine = _plus(self.fine, _summed(fine, codes, weights, groups).reshape(-1, width))
 
     def total(self) -> Floats:
         """The sums: one row per group, one column per statistic."""
@@ -104,13 +107,14 @@ class ExactSums:
         fine = None if self.fine is None else _gathered(self.fine, group, groups)
         return ExactParts(_gathered(self.coarse, group, groups), fine)
 
-    def _summed(self, values: Floats, codes: Ints | None, weights: Floats | None) -> Floats:
-        if weights is not None:
-            values = values * weights[:, None]
-        if codes is None:
-            # numpy sums a tall, narrow matrix over its rows twenty times slower than column by column
-            return np.array([[column.sum() for column in values.T]])
-        return np.column_stack([add_up(codes, column, self.groups) for column in values.T])
+
+def _summed(values: Floats, codes: Ints | None, weights: Floats | None, groups: int) -> Floats:
+    if weights is not None:
+        values = values * weights[:, None]
+    if codes is None:
+        # numpy sums a tall, narrow matrix over its rows twenty times slower than column by column
+        return np.array([[column.sum() for column in values.T]])
+    return np.column_stack([add_up(codes, column, groups) for column in values.T])
 
 
 def _gathered(sums: Floats, group: Ints, groups: int) -> Floats:
@@ -136,56 +140,39 @@ def in_order(terms: Floats, axis: int) -> Floats:
     return total
 
 
-def exact_total(columns: Floats) -> Floats:
-    """The sums of the columns, the same for every library, thread count and order of rows.
+def totals_of(make: Callable[[slice], Sequence[Floats]], columns: int) -> Floats:
+    """The sums of rows that are made part by part, some columns of all at a time: the same for every library and any order.
 
-    >>> exact_total(np.array([[1.0, 0.25], [2.0, 0.5]]))
-    array([3.  , 0.75])
-    """
-    return exact_totals(
-        np.ascontiguousarray(columns.T)
-    )  # numpy is many times slower along the short rows of a tall matrix
-
-
-def exact_totals(rows: Floats) -> Floats:
-    """The sum of every row, likewise."""
-    return totals_of(lambda part: rows[:, part], rows.shape[1])
-
-
-def totals_of(make: Callable[[slice], Floats], columns: int) -> Floats:
-    """The sum of every row of a wide matrix that is made part by part: some columns of all rows at a time.
+    The bounds are those of a sample of the parts; where another part goes beyond them, all are added up anew.
 
     >>> totals_of(lambda part: np.arange(6.0).reshape(2, 3)[:, part], 3)
     array([ 3., 12.])
     """
     places = [slice(at, at + PART) for at in range(0, max(columns, 1), PART)]
-    kept: dict[int, Floats] = {}
-
-    def largest(place: slice) -> Floats:
-        part = make(place)
-        if columns <= KEPT:
-            kept[place.start] = part
-        most: Floats = np.abs(part).max(axis=1, initial=0.0)
-        return most
-
-    bounds = powers_above(np.max(list(_spread_out(largest, places)), axis=0))
-
-    def add(place: slice) -> tuple[Floats, Floats]:
-        part = kept[place.start] if kept else make(place)
-        coarse, fine = split(part / bounds[:, None], 1.0)  # dividing by a power of two loses nothing
-        return coarse.sum(axis=1), fine.sum(axis=1)
-
-    sums = list(_spread_out(add, places))
-    total: Floats = (sum(coarse for coarse, _ in sums) + sum(fine for _, fine in sums)) * bounds
-    return total
+    sampled = {place.start: make(place) for place in places[:: max(1, len(places) // SAMPLED)]}
+    needed = _bounds([[_largest(row) for row in rows] for rows in sampled.values()])
+    while True:
+        bounds, largest = needed, []
+        coarse, fine = np.zeros((2, len(bounds)))
+        for place in places:
+            rows = sampled[place.start] if place.start in sampled else make(place)
+            largest.append([_largest(row) for row in rows])
+            for at, row in enumerate(rows):
+                coarser, finer = split(row, bounds[at])
+                coarse[at] += coarser.sum()
+                fine[at] += finer.sum()
+        needed = _bounds(largest)
+        if np.all(needed <= bounds):
+            total: Floats = coarse + fine
+            return total
 
 
-def _spread_out(work: Callable[[Task], Made], tasks: Sequence[Task]) -> Iterator[Made]:
-    """The work on all tasks, on all cores where there are many."""
-    if len(tasks) < MANY:
-        return map(work, tasks)
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return iter(list(pool.map(work, tasks)))
+def _largest(row: Floats) -> float:
+    return max(float(row.max(initial=0.0)), -float(row.min(initial=0.0)))
+
+
+def _bounds(largest: Sequence[Sequence[float]]) -> Floats:
+    return np.maximum(powers_above(np.max(largest, axis=0)), SMALLEST)
 
 
 def add_up(codes: Ints, values: Floats | Bools, groups: int) -> Floats:

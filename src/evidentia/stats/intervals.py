@@ -152,13 +152,14 @@ def _acceleration(jackknife: Floats) -> Floats:
     return skew
 
 
-def share_limits(counts: Floats, sizes: Floats, level: float) -> Limits:
+def share_limits(counts: Ints, sizes: Ints, level: float) -> Limits:
     """Limits of the share that ``counts`` are of ``sizes`` (both clusters x groups), by the spread between clusters.
 
     Where all or none count the limits are exact over clusters (Clopper-Pearson), also with one. Any other share of one
     cluster has none (NaN), nor has a group without units.
     """
-    total, effective = sizes.sum(axis=0), effective_clusters(sizes)
+    total = sizes.sum(axis=0).astype(np.float64)
+    effective = np.concatenate([effective_clusters(group[:, None].astype(np.float64)) for group in sizes.T])
     shares = np.divide(counts.sum(axis=0), total, out=np.full(len(total), np.nan), where=total > 0)
     known = np.nan_to_num(shares)
     spread = np.sqrt(totals_of(lambda part: ((counts[part] - known * sizes[part]) ** 2).T, len(counts)))

@@ -30,6 +30,8 @@ def convert(table: Table, name: str, kind: str, list_sep: str | None = None) -> 
     if kind == TEXT and series.dtype.is_float():
         series = series.fill_nan(None)  # an id that is not a number is a missing id
     values = converted(series, kind)
+    if not values.null_count():  # a cell of a wrong type has no value
+        return values, []
     bad = np.flatnonzero((filled(series) & values.is_null()).to_numpy())
     return values, _wrong_type(table, name, kind, bad)
 
@@ -180,12 +182,12 @@ def _uids(table: Table, series: pl.Series, list_sep: str | None) -> tuple[pl.Ser
     return _checked_uids(table, lists.fill_null([]), problems)
 
 
-_MISSING = r"^((?i:nan|none|null|<na>)|NaT)$"
+MISSING = r"^((?i:nan|none|null|<na>)|NaT)$"
 
 
 def _spelled(table: Table, cells: pl.Series) -> list[Problem]:
     """Cells that are the word with which a library prints a missing value."""
-    bad = np.flatnonzero(cells.str.contains(_MISSING).fill_null(False).to_numpy())
+    bad = np.flatnonzero(cells.str.contains(MISSING).fill_null(False).to_numpy())
     return table.problem("MISSING_AS_TEXT", bad, column=cells.name)
 
 
