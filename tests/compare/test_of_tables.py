@@ -302,6 +302,27 @@ def test_gold_that_one_of_them_does_not_know_cannot_differ(others: Path) -> None
     assert asked.notes[0] == "not compared, because not every result holds them: nDCG@10"
 
 
+@pytest.mark.parametrize(
+    ("file", "key"), [("manifest.json", "options"), ("summary.json", "seed"), ("summary.json", "dataset")]
+)
+def test_a_folder_that_lacks_something_is_refused(file: str, key: str, others: Path, tmp_path: Path) -> None:
+    shutil.copytree(others / "good", tmp_path / "cut")
+    content = loads((tmp_path / "cut" / file).read_text())
+    del content[key]
+    (tmp_path / "cut" / file).write_text(json.dumps(content))
+    words = ("cut is not a result that Evidentia wrote", "(KeyError). Evaluate its tables again.")
+    refused(command("compare", others / "good", tmp_path / "cut"), *words)
+
+
+def test_replicates_that_are_no_parquet_file_are_refused(others: Path, tmp_path: Path) -> None:
+    shutil.copytree(others / "good", tmp_path / "cut")
+    (tmp_path / "cut" / "replicates.parquet").write_bytes(b"PAR1")
+    refused(
+        command("compare", others / "good", tmp_path / "cut"),
+        "cut/replicates.parquet is not one that this version wrote",
+    )
+
+
 def test_a_result_with_itself(others: Path) -> None:
     shutil.copytree(others / "good", others / "twin", dirs_exist_ok=True)
     comparison = evidentia.compare(others / "good", others / "twin")

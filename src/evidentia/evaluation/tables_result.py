@@ -21,6 +21,7 @@ from evidentia.results.names import group_suffix, parse_name
 
 REPLICATES = "replicates.parquet"
 KEPT = ("manifest.json", "summary.json", REPLICATES)  # what a comparison keeps of such a result
+TRUTH = ("criterion", "queries", "with_evidence", "queries_hash", "evidence_hash", "gold_hash")
 Number = tuple[str, str]  # a definition, and a group as names print it
 
 
@@ -96,16 +97,30 @@ def is_result_of_tables(result: object) -> bool:
 
 def read_tables_result(folder: Path) -> TablesResult:
     """Read what a comparison needs of such a folder."""
-    name = result_name(folder.resolve())
+    name, manifest = result_name(folder.resolve()), manifest_of(folder)
     try:
         summary = loads((folder / "summary.json").read_text(encoding="utf-8"))
+        _look_up(manifest, summary)
         entries = {
             (str(entry["definition"]), group_suffix(parse_name(key).group)): entry
             for key, entry in summary["measures"].items()
         }
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        raise InputError(f"{name}/summary.json is not one that Evidentia wrote ({type(error).__name__}).") from None
-    return TablesResult(name, folder, manifest_of(folder), summary, entries)
+        raise InputError(
+            f"{name} is not a result that Evidentia wrote: what it says of itself lacks something ({type(error).__name__}). "
+            "Evaluate its tables again."
+        ) from None
+    return TablesResult(name, folder, manifest, summary, entries)
+
+
+def _look_up(manifest: Mapping[str, Any], summary: Mapping[str, Any]) -> None:
+    """Fail here, where something is missing that a comparison reads."""
+    _ = manifest["profile"], manifest["options"]["measures"], summary["seed"], summary["resamples"]
+    _ = summary["interval"]["bootstrap"], summary["dataset"]["queries"], summary["dataset"]["posts"]
+    for entry in summary["measures"].values():
+        _ = [entry[key] for key in ("value", "degenerate", "n", "n_clusters", "warnings")]
+    for entry in manifest.get("truth", ()):
+        _ = [entry[key] for key in TRUTH]
 
 
 def refuse_mixed(results: Sequence[object]) -> None:

@@ -376,8 +376,9 @@ def print_comparison(comparison: Comparison, out: Path | None) -> None:
             verdicts = Counter(delta.verdict for delta in mine if delta.family == family)
             counts = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common())
             if counts:
-                where = "" if family == "measures" else " (tables/deltas_criteria.csv, and the page)"
-                console.print(f"{words}: {counts}{where if out is not None else ''}")
+                page = ", and the page" if out is not None and (out / "report.html").is_file() else ""
+                where = "" if family == "measures" or out is None else f" (tables/deltas_criteria.csv{page})"
+                console.print(f"{words}: {counts}{where}")
     _print_notes(console, comparison.notes)
     if out is not None:
         print_place(console, out, "comparison.json, tables, manifest.json")
