@@ -250,6 +250,8 @@ def _rows(steps: Sequence[_Step], out: Path, spread: Mapping[str, Mapping[str, l
 
 def _verify_and_compare(steps: Sequence[_Step], *, judging: Judging, workers: int, bar: Bar) -> None:
     """Verify the whole pipeline, and compare: what all have, then what is selected, then the whole with the one-liner."""
+    for earlier in steps[0].out.glob("comparison-*"):  # of a stop, perhaps with other resamples
+        shutil.rmtree(earlier)
     tasks: list[Callable[..., None]] = [partial(_verify, steps[-1].result)] if judging.verify else []
     if judging.resamples:
         cutting = [step for step in steps if step.variant.cuts]

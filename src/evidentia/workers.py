@@ -13,6 +13,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from evidentia.errors import EvidentiaError, OutputError, WorkerError, place_of
@@ -59,6 +60,8 @@ class Workers:
             process.stdin.flush()
             error, trace, value = pickle.load(process.stdout)
         except (OSError, ValueError, EOFError, pickle.UnpicklingError):
+            with suppress(OSError):  # else what is left unsent is sent when nobody expects it
+                process.stdin.close()
             raise OutputError(f"A worker was killed (not enough memory?). {self._advice}") from None
         self._idle.append(process)
         if error is not None:
@@ -144,25 +147,24 @@ def serve(work: bytes, *, parent: int) -> None:
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     while work:
-        answer = _answer(work)
         try:
-            pickle.dump(answer, answers)
+            answers.write(_answer(work))
             answers.flush()
         except OSError:  # nobody listens any more
             os._exit(1)
-        size = sys.stdin.buffer.readline()
-        work = sys.stdin.buffer.read(int(size or 0))
+        work = b""  # it is not held while the next one comes
+        work = sys.stdin.buffer.read(int(sys.stdin.buffer.readline() or 0))
 
 
-def _answer(work: bytes) -> tuple[Exception | None, str | None, Any]:
+def _answer(work: bytes) -> bytes:
     """Do a piece of work. A bug goes back as its kind and place: an exception's words may hold text, or not travel."""
     try:
         function, argument = pickle.loads(work)
-        return None, None, function(argument)
+        return pickle.dumps((None, None, function(argument)))
     except (EvidentiaError, MemoryError) as error:
-        return error, None, None
+        return pickle.dumps((error, None, None))
     except Exception as error:
-        return WorkerError(place_of(error)), traceback.format_exc(), None
+        return pickle.dumps((WorkerError(place_of(error)), traceback.format_exc(), None))
 
 
 def end_with(parent: int) -> None:

@@ -315,6 +315,18 @@ def test_an_ablation_that_was_stopped_over_and_over_ends_with_the_same_bytes(bar
         assert not (bare / name).exists()
 
 
+def test_comparisons_of_a_stop_are_not_those_of_the_next_start(home: Path, bare: Path) -> None:
+    out = home / "interrupted"
+    words = ("ablate", home / "bare.toml", "-o", out, "--workers", 1, *BRIEF)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ablating, "write_ablation", stopping(ablating.write_ablation, after=0))
+        assert evidentia(*words, "--resamples", 20).code == 130
+    assert list(out.glob("comparison-*"))
+    assert evidentia(*words, "--resamples", 0, "--resume").code == 0
+    assert not list(out.glob("comparison-*"))
+    assert all(not row["deltas"] for row in rows(out))
+
+
 REFUSED = {
     "no seeds": (("--seeds", 0), "", "An ablation needs one seed or more."),
     "fewer": (("--seeds", -1), "", "An ablation needs one seed or more."),

@@ -48,7 +48,7 @@ def test_numbers_and_hashes_are_there_and_no_rows(result: Path, run: Made) -> No
     posts = set(run.per_query["post_id"])
     assert not [name for name, content in written.items() if any(post.encode() in content for post in posts)]
     manifest = loads(written["manifest.json"].decode())
-    assert manifest["schema"] == "evidentia.tables-manifest/1"
+    assert manifest["schema"] == "evidentia.tables-manifest/2"
     others = {name: hashlib.sha256(content).hexdigest() for name, content in written.items() if name != "manifest.json"}
     assert manifest["files"] == others
 

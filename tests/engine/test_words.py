@@ -105,6 +105,12 @@ WRONG: dict[str, tuple[str, tuple[Change, Change]]] = {
     "no score": ("SCORE_NOT_FINITE", candidates(first("score", None))),
     "a node_prob of 2": ("NODE_PROB_RANGE", candidates(first("node_prob", 2.0))),
     "a mark of 2": ("WRONG_TYPE", candidates(first("is_gold", 2))),
+    "a mark beyond signed numbers": (
+        "WRONG_TYPE",
+        candidates(
+            pl.when(ROW == 40).then(pl.lit(2**64 - 1, pl.UInt64)).otherwise("is_gold").cast(pl.UInt64).alias("is_gold")
+        ),
+    ),
     "another mark": ("IS_GOLD_CONTRADICTION", candidates(first("is_gold", 1, (pl.col("is_gold") == 0) & (ROW > 40)))),
     "a mark too few": ("IS_GOLD_CONTRADICTION", candidates(pl.col("is_gold") * 0)),
     "another fold": ("CANDIDATE_FOLD_CONTRADICTION", candidates(first("fold", 9))),

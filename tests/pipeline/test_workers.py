@@ -106,6 +106,10 @@ def stumble(words: str) -> None:
     raise KeyError(words)
 
 
+def unsendable(words: str) -> object:
+    return lambda: words
+
+
 def end(code: int) -> None:
     os._exit(code)
 
@@ -115,6 +119,8 @@ def test_what_goes_wrong_in_a_worker_is_raised() -> None:
         Workers().run(refuse, "Too few posts.")
     with pytest.raises(WorkerError, match=r"^KeyError in test_workers\.py, line \d+$"):
         Workers().run(stumble, "I have not slept")
+    with pytest.raises(WorkerError, match=r"in workers\.py"):
+        Workers().run(unsendable, "I have not slept")
     with pytest.raises(OutputError, match="A worker was killed"):
         Workers().run(end, 9)
 

@@ -186,7 +186,7 @@ def _have_values(pool: pl.DataFrame, owner: Ints, listed: pl.DataFrame) -> bool:
     """Whether scores, marks and probabilities are what they must be, and candidates in the fold of their query."""
     return (
         pool["score"].is_finite().all()
-        and pool["is_gold"].cast(pl.Int64).is_between(0, 1).all()
+        and (pool["is_gold"].dtype == pl.Boolean or pool["is_gold"].is_between(0, 1).all())
         and ("node_prob" not in pool.columns or pool["node_prob"].is_between(0, 1).all())
         and ("fold" not in pool.columns or np.array_equal(words_of(listed["fold"])[owner], words_of(pool["fold"])))
     )

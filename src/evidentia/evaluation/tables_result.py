@@ -114,11 +114,14 @@ def read_tables_result(folder: Path) -> TablesResult:
 
 
 def _look_up(manifest: Mapping[str, Any], summary: Mapping[str, Any]) -> None:
-    """Fail here, where something is missing that a comparison reads."""
-    _ = manifest["profile"], manifest["options"]["measures"], summary["seed"], summary["resamples"]
-    _ = summary["interval"]["bootstrap"], summary["dataset"]["queries"], summary["dataset"]["posts"]
+    """Fail here, where something is missing that a comparison reads, or is of another kind."""
+    _ = manifest["profile"], manifest["options"]["measures"], {summary["interval"]["bootstrap"]}
+    numbers = [summary["seed"], summary["resamples"], summary["dataset"]["queries"], summary["dataset"]["posts"]]
     for entry in summary["measures"].values():
-        _ = [entry[key] for key in ("value", "degenerate", "n", "n_clusters", "warnings")]
+        numbers += [entry["n"], entry["n_clusters"], entry["value"] or 0]
+        _ = entry["degenerate"], [*entry["warnings"]]
+    if not all(isinstance(number, int | float) for number in numbers):
+        raise TypeError
     for entry in manifest.get("truth", ()):
         _ = [entry[key] for key in TRUTH]
 

@@ -40,8 +40,9 @@ class FoldJob:
 def compute(plan: Plan, store: Checkpoints, *, workers: int, told: Callable[[Training], None] = no_watch) -> None:
     """Run all folds, some at a time (0 workers: one for every core); what is kept is not done again."""
     jobs = [FoldJob(plan.system, plan.posts, division, store) for division in plan.divisions()]
-    workers = workers or min(os.cpu_count() or 1, len(jobs))
+    cores = workers or os.cpu_count() or 1
     left = [job for job in jobs if not job.is_done]
+    workers = min(cores, len(jobs))
     together = len(left) > 1 and workers > 1
     folds, steps = [job.division.fold for job in jobs], [step.name for step in plan.system]
     watch = Watch(folds, steps, workers if together else 1, told)
@@ -51,16 +52,18 @@ def compute(plan: Plan, store: Checkpoints, *, workers: int, told: Callable[[Tra
 
     look()
     if together:
-        in_processes(run_fold, _shared(left, workers), workers=workers, look=look)
+        in_processes(run_fold, _shared(left, cores), workers=workers, look=look)
         return
     for job in left:
         run_fold(job, look)
 
 
-def _shared(jobs: list[FoldJob], workers: int) -> list[FoldJob]:
-    """The folds of the last round have the cores to themselves that it leaves idle."""
-    last = len(jobs) % workers
-    return [*jobs[: len(jobs) - last], *(replace(job, threads=workers // last) for job in jobs[len(jobs) - last :])]
+def _shared(jobs: list[FoldJob], cores: int) -> list[FoldJob]:
+    """Folds share the cores; those of the last round, which may be fewer, have more of them."""
+    together = min(cores, len(jobs))
+    first = len(jobs) - (len(jobs) % together or together)
+    share = [together] * first + [len(jobs) - first] * (len(jobs) - first)
+    return [replace(job, threads=cores // number) for job, number in zip(jobs, share, strict=True)]
 
 
 def run_fold(job: FoldJob, look: Callable[[], None] | None = None) -> None:

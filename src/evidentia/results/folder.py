@@ -17,7 +17,7 @@ from pathlib import Path
 from evidentia.errors import InputError, OutputError, spelled
 from evidentia.results.locking import is_at, try_lock
 
-TABLES_MANIFEST_SCHEMA = "evidentia.tables-manifest/1"
+TABLES_MANIFEST_SCHEMA = "evidentia.tables-manifest/2"
 TABLES_COMPARISON_SCHEMA = "evidentia.tables-comparison-manifest/1"  # of results whose rows stayed in tables
 PARTIAL = ".partial"  # ends the hidden name of what is being written
 _OLD = ".old"  # before the random part: holds what is being replaced

@@ -34,10 +34,11 @@ from evidentia.verify.twins import NoTwinError
 
 EVALUATION = "evidentia.manifest/1"
 SELECTIVE = "evidentia.selective-manifest/2"
-TABLES = "evidentia.tables-manifest/1"
+TABLES = "evidentia.tables-manifest/2"
 EARLIER = {  # they kept too little
     "evidentia.comparison-manifest/1": "nothing of its systems to recompute it from. Compare them again.",
     "evidentia.selective-manifest/1": "no totals of its participants to compare. Evaluate the run again.",
+    "evidentia.tables-manifest/1": "too little of its queries to compare it. Evaluate the tables again.",
     "evidentia.ablation-manifest/1": "too little of its steps to recompute it from. Run it again.",
 }
 Progress = Callable[[int, int], None]

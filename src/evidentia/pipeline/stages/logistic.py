@@ -33,7 +33,8 @@ def solve(
 
     ``heard`` marks the rows that count for each question, all unless it is given. The bias is penalised like any weight, as
     liblinear does. The solution is exact to about 1e-7 of the objective, and the same bytes on any machine that multiplies
-    in the same order: nothing is drawn, and nothing depends on threads, on rows that do not count or on other questions.
+    in the same order: nothing is drawn, and nothing depends on threads, nor, with sparse features, on rows that do not count
+    and on other questions.
     """
     design = _Design.of(features)
     heard = np.ones_like(labels) if heard is None else heard

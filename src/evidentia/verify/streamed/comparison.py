@@ -135,7 +135,7 @@ def _side(path: Path, entry: Mapping[str, Any], tally: Tally) -> WrittenSide:
     kept, own = ResultFolder(path / "systems" / place), Tally()
     for name in KEPT[1:]:
         own.exact(f"{name}: SHA-256", kept.manifest["files"].get(name), kept.sha256(name))
-    own.exact("manifest.json: schema", kept.manifest["schema"], "evidentia.tables-manifest/1")
+    own.exact("manifest.json: schema", kept.manifest["schema"], "evidentia.tables-manifest/2")
     check_tables_manifest(kept, own)
     points = read_reported(kept, own)
     check_entries(kept.summary, points, own)
