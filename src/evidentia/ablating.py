@@ -201,12 +201,13 @@ def _judge(step: _Step, bar: Bar = no_bar) -> None:
 
 def _all_done(tasks: Sequence[Callable[..., None]], workers: int, bar: Bar, words: str) -> None:
     """Do all tasks, some at a time in processes of their own, or each after the other here."""
-    if workers == 1:
+    workers = min(workers, len(tasks))
+    if workers <= 1:
         for task in tasks:
             task(bar=bar)
         return
     with bar(words):
-        in_processes(_do, tasks, workers=min(workers, len(tasks)), look=lambda: None)
+        in_processes(_do, tasks, workers=workers, look=lambda: None)
 
 
 def _do(task: Callable[[], None]) -> None:

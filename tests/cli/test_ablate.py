@@ -335,6 +335,13 @@ REFUSED = {
 }
 
 
+def test_neither_verification_nor_intervals_with_several_workers(home: Path, plain: Path) -> None:
+    config = small_config(home, "several.toml", seed=8, **BARE)
+    out = home / "several"
+    assert evidentia("ablate", config, "-o", out, "--workers", 2, "--resamples", 0, "--quiet", *BRIEF) == Ran(0, "", "")
+    assert rows(out) == rows(plain)
+
+
 @pytest.mark.parametrize("which", REFUSED)
 def test_what_cannot_be_is_refused_before_anything_is_trained(which: str, home: Path) -> None:
     words, more, said = REFUSED[which]
